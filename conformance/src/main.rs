@@ -1,0 +1,3 @@
+//! Holds the formats of typecase against their references.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! The `typecase` command line.
+
+fn main() {}

@@ -1,0 +1,6 @@
+//! Jinja2 for chat templates: Python's semantics, byte for byte, and the provenance of every byte.
+//!
+//! [`value`] holds JSON and values as Python has them; it knows nothing of templates, so that native prompt formats
+//! can use it as well.
+
+pub mod value;

@@ -1,0 +1,265 @@
+//! Values as Python has them, made from JSON or by a template, and how Python spells them.
+//!
+//! All values of one render live in one [`Arena`] and borrow from it or from the request's bytes; a [`Value`] is
+//! `Copy` and 24 bytes wide. Nothing here knows about templates.
+//!
+//! **Provenance by address.** A string that came from the request *is* a slice of the request's bytes (JSON escapes are
+//! decoded in place), and a template literal is a slice of the template's literal pool, so the address of a byte tells
+//! who wrote it. Only operations that build new strings have to say where their bytes came from: see [`Text`].
+
+pub mod dict;
+pub mod float;
+pub mod json;
+pub mod path;
+pub mod text;
+
+pub use dict::{Dict, List};
+pub use num_bigint::BigInt;
+pub use path::{Path, Step};
+pub use text::{Run, Text, TextBuilder};
+
+use std::cell::RefCell;
+
+/// The address of the first byte that a value was read from; [`Origin::COMPUTED`] when there is no such byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Origin(pub usize);
+
+impl Origin {
+    /// Not read from anywhere: the result of a computation, which counts as written by whoever computes.
+    pub const COMPUTED: Origin = Origin(0);
+
+    /// The origin of the bytes of `text`.
+    pub fn of(text: &str) -> Self {
+        Origin(text.as_ptr() as usize)
+    }
+}
+
+/// A Python value. Engine objects (namespaces, macros, ...) are no business of this module.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Value<'a> {
+    /// `None`.
+    None(Origin),
+    /// `True` or `False`.
+    Bool(bool, Origin),
+    /// An `int` that fits 64 bits. Larger ones are always [`Value::BigInt`], so each integer has one representation.
+    Int(i64, Origin),
+    /// An `int` beyond 64 bits.
+    BigInt(&'a BigInt, Origin),
+    /// A `float`.
+    Float(f64, Origin),
+    /// A `str`.
+    Str(Text<'a>),
+    /// A `list`.
+    List(&'a List<'a>),
+    /// A `tuple`.
+    Tuple(&'a List<'a>),
+    /// A `dict`, in insertion order.
+    Dict(&'a Dict<'a>),
+}
+
+impl<'a> Value<'a> {
+    /// The text if this is a `str`.
+    pub fn as_text(&self) -> Option<Text<'a>> {
+        match self {
+            Value::Str(text) => Some(*text),
+            _ => None,
+        }
+    }
+
+    /// The characters if this is a `str`.
+    pub fn as_str(&self) -> Option<&'a str> {
+        self.as_text().map(Text::as_str)
+    }
+
+    /// The entries if this is a `dict`.
+    pub fn as_dict(&self) -> Option<&'a Dict<'a>> {
+        match self {
+            Value::Dict(dict) => Some(dict),
+            _ => None,
+        }
+    }
+
+    /// The items if this is a `list`.
+    pub fn as_list(&self) -> Option<&'a List<'a>> {
+        match self {
+            Value::List(list) => Some(list),
+            _ => None,
+        }
+    }
+
+    /// Whether this is `None`.
+    pub fn is_none(&self) -> bool {
+        matches!(self, Value::None(_))
+    }
+
+    /// The value of the key `key`, if this is a `dict` that has it.
+    pub fn lookup(&self, key: &str) -> Option<Value<'a>> {
+        self.as_dict()?.get(key)
+    }
+
+    /// The name of the type in Python (`NoneType`, `str`, ...).
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Value::None(_) => "NoneType",
+            Value::Bool(..) => "bool",
+            Value::Int(..) | Value::BigInt(..) => "int",
+            Value::Float(..) => "float",
+            Value::Str(_) => "str",
+            Value::List(_) => "list",
+            Value::Tuple(_) => "tuple",
+            Value::Dict(_) => "dict",
+        }
+    }
+
+    /// The path, within this value, of the value that was read from `origin` or around it; the root if there is none.
+    ///
+    /// For values read from one JSON text only: it relies on their addresses ascending in the order of the text.
+    pub fn path_of(&self, origin: Origin) -> Path {
+        let mut steps: Vec<Step> = Vec::new();
+        let mut value = *self;
+        loop {
+            // Keys and items start in ascending order, so the one that holds `origin` is the last not after it.
+            let (step, inner) = match value {
+                Value::List(list) => {
+                    let after = list.items().partition_point(|item| item.origin() <= origin);
+                    match after.checked_sub(1) {
+                        Some(index) => (Step::Index(index), list.items()[index]),
+                        None => break,
+                    }
+                }
+                // A repeated key keeps its first place with its last value, so here the order may be broken.
+                Value::Dict(dict) => {
+                    match dict
+                        .entries()
+                        .iter()
+                        .filter(|(key, _)| key.origin() <= origin)
+                        .max_by_key(|(key, value)| {
+                            if value.origin() <= origin {
+                                value.origin()
+                            } else {
+                                key.origin()
+                            }
+                        }) {
+                        Some((key, value)) => (Step::from(key.as_str().unwrap_or_default()), *value),
+                        None => break,
+                    }
+                }
+                _ => break,
+            };
+            steps.push(step);
+            value = inner;
+        }
+        steps.into_iter().collect()
+    }
+
+    /// Where the value was read from.
+    pub fn origin(&self) -> Origin {
+        match self {
+            Value::None(origin)
+            | Value::Bool(_, origin)
+            | Value::Int(_, origin)
+            | Value::BigInt(_, origin)
+            | Value::Float(_, origin) => *origin,
+            Value::Str(text) => text.origin(),
+            Value::List(list) | Value::Tuple(list) => list.origin(),
+            Value::Dict(dict) => dict.origin(),
+        }
+    }
+}
+
+/// Memory for the values of one render, freed all at once.
+///
+/// An arena may be kept and [reset](Arena::reset) between renders, which keeps its largest chunk.
+#[derive(Default)]
+pub struct Arena {
+    pub(crate) bump: bumpalo::Bump,
+    /// Big integers own memory of their own, which a bump allocator would never free.
+    big_ints: typed_arena::Arena<BigInt>,
+    copies: RefCell<Vec<Copied>>,
+}
+
+impl std::fmt::Debug for Arena {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Arena")
+            .field("allocated_bytes", &self.allocated_bytes())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Bytes that were copied into the arena to be parsed there, and where they came from.
+#[derive(Clone, Copy, Debug)]
+struct Copied {
+    start: usize,
+    len: usize,
+    original: usize,
+}
+
+impl Arena {
+    /// An empty arena; allocates nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Frees every value, keeping memory for the next render.
+    pub fn reset(&mut self) {
+        self.bump.reset();
+        self.big_ints = typed_arena::Arena::new();
+        self.copies.get_mut().clear();
+    }
+
+    /// Bytes allocated from the system.
+    pub fn allocated_bytes(&self) -> usize {
+        self.bump.allocated_bytes()
+    }
+
+    /// Copies `text` here; its origin becomes [`Origin::COMPUTED`] for the caller to set.
+    pub fn alloc_str(&self, text: &str) -> &str {
+        self.bump.alloc_str(text)
+    }
+
+    /// Copies `values` here.
+    pub fn alloc_slice<T: Copy>(&self, values: &[T]) -> &[T] {
+        self.bump.alloc_slice_copy(values)
+    }
+
+    /// An `int`, in the one representation that its size has.
+    pub fn int(&self, value: BigInt, origin: Origin) -> Value<'_> {
+        match i64::try_from(&value) {
+            Ok(small) => Value::Int(small, origin),
+            Err(_) => Value::BigInt(self.big_ints.alloc(value), origin),
+        }
+    }
+
+    /// A list of `items`, which are copied here.
+    pub fn list<'a>(&'a self, items: &[Value<'a>], origin: Origin) -> &'a List<'a> {
+        self.bump.alloc(List::new(self.alloc_slice(items), origin))
+    }
+
+    /// A dict of `entries` (later duplicates win), which are copied here.
+    pub fn dict<'a>(&'a self, entries: &mut Vec<(Value<'a>, Value<'a>)>, origin: Origin) -> &'a Dict<'a> {
+        self.bump.alloc(Dict::from_entries(entries, 0, self, origin))
+    }
+
+    /// Copies the bytes of `text` here, to be parsed in place, and remembers where they came from.
+    fn copy_bytes(&self, text: &str) -> &mut [u8] {
+        let copy = self.bump.alloc_slice_copy(text.as_bytes());
+        self.copies.borrow_mut().push(Copied {
+            start: copy.as_ptr() as usize,
+            len: copy.len(),
+            original: text.as_ptr() as usize,
+        });
+        copy
+    }
+
+    /// The origin in the request's own bytes of an `origin` that may lie in a copy made by [`json::parse_str`].
+    pub fn original(&self, mut origin: Origin) -> Origin {
+        // A copy may itself be of a copy; later copies are of earlier ones, so one walk backwards is enough.
+        for copied in self.copies.borrow().iter().rev() {
+            if origin.0.wrapping_sub(copied.start) < copied.len {
+                origin = Origin(copied.original + (origin.0 - copied.start));
+            }
+        }
+        origin
+    }
+}

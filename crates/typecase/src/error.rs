@@ -1,0 +1,113 @@
+//! The error of this crate: what is wrong, where in the request, and whose fault it is.
+
+use std::fmt;
+use typecase_jinja::value::json::ParseErrorKind;
+use typecase_jinja::value::{Path, Step};
+
+/// A result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What went wrong, and where. One word wide.
+#[derive(Debug)]
+pub struct Error(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    kind: ErrorKind,
+    path: Path,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// Who has to change something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fault {
+    /// The request is at fault: sending it again cannot help (4xx).
+    Client,
+    /// Model files, settings or a bug are at fault (5xx).
+    Server,
+}
+
+/// What went wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The request is no JSON text.
+    InvalidJson {
+        /// What is wrong with it.
+        reason: ParseErrorKind,
+        /// Byte offset in the body.
+        offset: usize,
+    },
+}
+
+impl Error {
+    /// An error at the request itself; [`Error::within`] adds where.
+    pub fn new(kind: ErrorKind) -> Self {
+        Error(Box::new(Inner {
+            kind,
+            path: Path::root(),
+            source: None,
+        }))
+    }
+
+    /// Adds the step that leads here. Steps come from the inside out, so a parser names only its own field.
+    #[must_use]
+    pub fn within(mut self, step: impl Into<Step>) -> Self {
+        self.0.path = std::mem::take(&mut self.0.path).within(step);
+        self
+    }
+
+    /// Puts the error at `path`.
+    #[must_use]
+    pub fn at(mut self, path: Path) -> Self {
+        self.0.path = path;
+        self
+    }
+
+    /// Adds the error that led to this one.
+    #[must_use]
+    pub fn caused_by(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// What went wrong.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0.kind
+    }
+
+    /// Where in the request; the root when it is not about one place.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// Who has to change something.
+    pub fn fault(&self) -> Fault {
+        match self.0.kind {
+            ErrorKind::InvalidJson { .. } => Fault::Client,
+        }
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidJson { reason, offset } => write!(f, "invalid JSON: {reason} (at byte {offset})"),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.0.path.is_root() {
+            write!(f, "{}: ", self.0.path)?;
+        }
+        self.0.kind.fmt(f)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_ref().map(|source| source.as_ref() as _)
+    }
+}

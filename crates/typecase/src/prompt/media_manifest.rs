@@ -1,0 +1,67 @@
+//! The media of a prompt.
+
+use std::ops::Range;
+use typecase_jinja::value::Value;
+
+/// What kind of media an item is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Modality {
+    /// A still image.
+    Image,
+    /// A video.
+    Video,
+    /// Sound.
+    Audio,
+}
+
+impl Modality {
+    /// `image`, `video` or `audio`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Modality::Image => "image",
+            Modality::Video => "video",
+            Modality::Audio => "audio",
+        }
+    }
+}
+
+/// One image, video or sound of the request.
+#[derive(Clone, Debug)]
+pub struct MediaItem<'a> {
+    /// What kind of media it is.
+    pub modality: Modality,
+    /// Its place among all media of the request, counted from 0. Formats may put them in another order.
+    pub request_ordinal: usize,
+    /// The message it came with.
+    pub message: usize,
+    /// The content part of that message.
+    pub part: usize,
+    /// The content part itself, as the client sent it.
+    pub source: Value<'a>,
+    /// The bytes of its placeholder in the prompt.
+    pub placeholder: Range<usize>,
+}
+
+/// The media of a prompt, in the order in which their placeholders stand.
+#[derive(Clone, Debug, Default)]
+pub struct MediaManifest<'a> {
+    pub(super) items: Vec<MediaItem<'a>>,
+}
+
+impl<'a> MediaManifest<'a> {
+    /// The items, in the order of the prompt.
+    pub fn items(&self) -> &[MediaItem<'a>] {
+        &self.items
+    }
+
+    /// Number of items.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether there are no media.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+}

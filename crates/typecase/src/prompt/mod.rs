@@ -1,0 +1,63 @@
+//! What a format renders: text, its segments, who wrote each byte, and where the media go.
+//!
+//! Only [`PromptBuilder`] opens segments, and only a [`ControlToken`], which no request text can become, opens one in
+//! which the tokenizer may see control tokens at will.
+
+mod builder;
+mod media_manifest;
+mod provenance;
+mod segment;
+
+pub use builder::{ControlToken, PromptBuilder};
+pub use media_manifest::{MediaItem, MediaManifest, Modality};
+pub use provenance::{Provenance, ProvenanceRun, Writer};
+pub use segment::{Segment, SpecialTokens};
+
+use std::ops::Range;
+
+/// A rendered prompt. It borrows from the request for the paths of its provenance and the sources of its media.
+#[derive(Clone, Debug)]
+pub struct Prompt<'a> {
+    text: String,
+    segments: Vec<Segment>,
+    provenance: Provenance<'a>,
+    media: MediaManifest<'a>,
+    stub: Option<Range<usize>>,
+}
+
+impl<'a> Prompt<'a> {
+    /// The whole text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The units of encoding, in order; joined they are the text. No segment is empty.
+    pub fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
+    /// The bytes of each segment and what special tokens they may become.
+    pub fn segment_texts(&self) -> impl ExactSizeIterator<Item = (&str, SpecialTokens)> {
+        let mut start = 0;
+        self.segments.iter().map(move |segment| {
+            let text = &self.text[start..segment.end];
+            start = segment.end;
+            (text, segment.special_tokens)
+        })
+    }
+
+    /// Who wrote each byte.
+    pub fn provenance(&self) -> &Provenance<'a> {
+        &self.provenance
+    }
+
+    /// The media items, in the order of the prompt.
+    pub fn media(&self) -> &MediaManifest<'a> {
+        &self.media
+    }
+
+    /// The bytes of the opened assistant turn at the end that the model is to continue, if one was opened.
+    pub fn generation_stub(&self) -> Option<Range<usize>> {
+        self.stub.clone()
+    }
+}
