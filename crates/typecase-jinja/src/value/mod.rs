@@ -15,6 +15,7 @@ pub mod meter;
 pub mod object;
 pub mod path;
 pub mod text;
+pub mod unicode;
 
 pub use dict::{Dict, List};
 pub use exception::{Exception, ExceptionKind};
@@ -37,6 +38,14 @@ impl Origin {
     /// The origin of the bytes of `text`.
     pub fn of(text: &str) -> Self {
         Origin(text.as_ptr() as usize)
+    }
+
+    /// The origin of the byte that stands `bytes` further on.
+    pub fn plus(self, bytes: usize) -> Self {
+        match self {
+            Origin::COMPUTED => Origin::COMPUTED,
+            Origin(address) => Origin(address.wrapping_add(bytes)),
+        }
     }
 }
 
