@@ -4,3 +4,10 @@
 //! can use it as well.
 
 pub mod value;
+
+mod builtins;
+mod compile;
+mod error;
+mod vm;
+
+pub use error::{Error, ErrorKind, Position, Result};
