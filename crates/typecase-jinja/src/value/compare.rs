@@ -305,10 +305,7 @@ pub fn contains(container: &Value<'_>, item: &Value<'_>, arena: &Arena) -> Resul
     match container {
         Value::List(list) | Value::Tuple(list) => position(list, item, arena).map(|found| found.is_some()),
         Value::Dict(dict) => Ok(dict.lookup(item)?.is_some()),
-        Value::Undefined(undefined) => match undefined {
-            super::Undefined::Unsafe { .. } => Err(undefined.exception()),
-            _ => Ok(false),
-        },
+        Value::Undefined(_) => Ok(false),
         Value::Range(range) => Ok(match item.as_number() {
             Some(Number::Int(int)) => range.contains(int),
             Some(Number::Float(float)) => float
@@ -428,10 +425,7 @@ impl<'a> Key<'a> {
                 1 => Key::Range(1, range.start, 0),
                 len => Key::Range(len, range.start, range.step),
             },
-            Value::Undefined(undefined) => match undefined {
-                super::Undefined::Unsafe { .. } => return Err(undefined.exception()),
-                _ => Key::Undefined,
-            },
+            Value::Undefined(_) => Key::Undefined,
             Value::Object(object) => Key::Object(object.class as u8, object.index),
             Value::Method(method) => Key::Address(std::ptr::from_ref(*method) as usize),
             Value::List(_) | Value::Dict(_) | Value::DictView(_) => {

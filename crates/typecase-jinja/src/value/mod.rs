@@ -7,10 +7,13 @@
 //! decoded in place), and a template literal is a slice of the template's literal pool, so the address of a byte tells
 //! who wrote it. Only operations that build new strings have to say where their bytes came from: see [`Text`].
 
+pub mod arith;
+pub mod compare;
 pub mod dict;
 pub mod exception;
 pub mod float;
 pub mod json;
+pub mod markup;
 pub mod meter;
 pub mod object;
 pub mod path;

@@ -193,6 +193,14 @@ impl TextBuilder {
         Self::default()
     }
 
+    /// An empty builder with room for `bytes` bytes.
+    pub fn with_capacity(bytes: usize) -> Self {
+        TextBuilder {
+            text: String::with_capacity(bytes),
+            runs: Vec::new(),
+        }
+    }
+
     /// Number of bytes so far.
     pub fn len(&self) -> usize {
         self.text.len()
