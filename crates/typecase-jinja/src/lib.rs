@@ -5,3 +5,10 @@
 
 pub mod syntax;
 pub mod value;
+
+mod builtins;
+mod compile;
+mod error;
+mod vm;
+
+pub use error::{Error, ErrorKind, Position, Result};
