@@ -38,6 +38,49 @@ pub enum ErrorKind {
         /// Byte offset in the body.
         offset: usize,
     },
+    /// An id that the vocabulary does not have was to be decoded.
+    UnknownId {
+        /// The id.
+        id: u32,
+    },
+    /// There is no such model directory.
+    NoModelDirectory {
+        /// The path that was given.
+        directory: String,
+    },
+    /// A model directory lacks a file.
+    MissingModelFile {
+        /// Where it was looked for.
+        file: String,
+    },
+    /// A file of a model is not what it should be.
+    BrokenModelFile {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A model directory has no vocabulary that can be read.
+    NoVocabulary {
+        /// The directory.
+        directory: String,
+    },
+    /// A media placeholder does not encode to the one id that `config.json` names.
+    PlaceholderNotOneId {
+        /// How the placeholder is spelled.
+        token: String,
+        /// The ids it encodes to.
+        ids: Vec<u32>,
+        /// The key of `config.json` that names the id.
+        key: String,
+        /// The id that it names.
+        expected: u32,
+    },
+    /// A text could not be turned into ids.
+    Encoding {
+        /// What the tokenizer says.
+        reason: String,
+    },
 }
 
 impl Error {
@@ -84,7 +127,13 @@ impl Error {
     /// Who has to change something.
     pub fn fault(&self) -> Fault {
         match self.0.kind {
-            ErrorKind::InvalidJson { .. } => Fault::Client,
+            ErrorKind::InvalidJson { .. } | ErrorKind::UnknownId { .. } => Fault::Client,
+            ErrorKind::NoModelDirectory { .. }
+            | ErrorKind::MissingModelFile { .. }
+            | ErrorKind::BrokenModelFile { .. }
+            | ErrorKind::NoVocabulary { .. }
+            | ErrorKind::PlaceholderNotOneId { .. }
+            | ErrorKind::Encoding { .. } => Fault::Server,
         }
     }
 }
@@ -93,6 +142,25 @@ impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::InvalidJson { reason, offset } => write!(f, "invalid JSON: {reason} (at byte {offset})"),
+            Self::UnknownId { id } => write!(f, "the vocabulary has no token with the id {id}"),
+            Self::NoModelDirectory { directory } => write!(f, "{directory} is no directory"),
+            Self::MissingModelFile { file } => write!(f, "{file} is missing"),
+            Self::BrokenModelFile { file, reason } => write!(f, "{file}: {reason}"),
+            Self::NoVocabulary { directory } => write!(
+                f,
+                "no vocabulary in {directory}; looked for tokenizer.json, tiktoken.model and tekken.json"
+            ),
+            Self::PlaceholderNotOneId {
+                token,
+                ids,
+                key,
+                expected,
+            } => write!(
+                f,
+                "the media placeholder {token} encodes to {ids:?}, but {key} in config.json says {expected}; \
+                 it has to be that one id"
+            ),
+            Self::Encoding { reason } => write!(f, "cannot encode the text: {reason}"),
         }
     }
 }

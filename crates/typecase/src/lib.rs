@@ -5,7 +5,11 @@
 //! ```
 
 pub mod error;
+pub mod model;
 pub mod prompt;
+pub mod tokenizer;
 
 pub use error::{Error, ErrorKind, Fault, Result};
+pub use model::Model;
 pub use prompt::Prompt;
+pub use tokenizer::{Tokenizer, Tokens};
