@@ -7,6 +7,10 @@
 pub mod error;
 pub mod model;
 pub mod prompt;
+#[cfg_attr(
+    not(any(feature = "huggingface", feature = "tiktoken")),
+    expect(dead_code, reason = "without a vocabulary nothing is encoded")
+)]
 pub mod tokenizer;
 
 pub use error::{Error, ErrorKind, Fault, Result};

@@ -57,7 +57,9 @@ impl Model {
         let architectures = parsed
             .lookup("architectures")
             .and_then(|names| names.as_list())
-            .map_or(Vec::new(), |names| names.items().iter().copied().filter_map(text).collect());
+            .map_or(Vec::new(), |names| {
+                names.items().iter().copied().filter_map(text).collect()
+            });
         let tokenizer = Tokenizer::load(&files)?;
         check_placeholders(&files, model_type.as_deref(), parsed, &tokenizer)?;
         Ok(Model {

@@ -212,7 +212,6 @@ mod tests {
         }
     }
 
-    #[expect(clippy::single_range_in_vec_init, reason = "one range is meant")]
     fn found(tokens: Vec<AddedToken>, text: &str, untrusted: Option<Range<usize>>) -> Vec<(u32, &str)> {
         let table = AddedTokens::new(tokens);
         let untrusted = untrusted.map_or(Vec::new(), |range| vec![range]);

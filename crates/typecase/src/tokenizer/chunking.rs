@@ -104,7 +104,7 @@ fn first_cut(text: &str) -> Option<usize> {
         }
         at = end;
         // The next run that could be long covers the next multiple that is not in this one.
-        probe = (end / MAX_RUN + usize::from(end % MAX_RUN != 0)) * MAX_RUN;
+        probe = end.div_ceil(MAX_RUN) * MAX_RUN;
     }
     None
 }

@@ -27,8 +27,7 @@ pub(super) fn load(files: &ModelFiles) -> Result<Tokenizer> {
             reason,
         })
     };
-    let ranks =
-        fastokens::tiktoken::parse_tiktoken_model(&files.read(FILE)?).map_err(|err| broken(err.to_string()))?;
+    let ranks = fastokens::tiktoken::parse_tiktoken_model(&files.read(FILE)?).map_err(|err| broken(err.to_string()))?;
     check(&ranks).map_err(broken)?;
     let arena = Arena::new();
     let config = files.read(CONFIG)?;
@@ -45,7 +44,10 @@ pub(super) fn load(files: &ModelFiles) -> Result<Tokenizer> {
     let inner = fastokens::Tokenizer::from_tiktoken_ranks_with_added_tokens(&ranks, KIMI_PATTERN, &[])
         .map_err(|err| broken(err.to_string()))?;
     let bytes = ByteTable::new(ranks.iter().map(|(bytes, rank)| (*rank, bytes.as_slice())));
-    Ok(Tokenizer::new(Box::new(Ranks { inner, bytes }), AddedTokens::new(window)))
+    Ok(Tokenizer::new(
+        Box::new(Ranks { inner, bytes }),
+        AddedTokens::new(window),
+    ))
 }
 
 /// What the split into merges relies on: ranks are 0, 1, ... in some order, every byte has one, no bytes have two.
@@ -63,7 +65,9 @@ fn check(ranks: &[(Vec<u8>, u32)]) -> std::result::Result<(), String> {
         }
     }
     match (0..=255u8).find(|byte| !bytes.contains([*byte].as_slice())) {
-        Some(byte) => Err(format!("byte 0x{byte:02x} has no rank, so some text could not be encoded")),
+        Some(byte) => Err(format!(
+            "byte 0x{byte:02x} has no rank, so some text could not be encoded"
+        )),
         None => Ok(()),
     }
 }
@@ -82,7 +86,9 @@ fn is_kimi(config: Value<'_>) -> bool {
 
 /// The special tokens of the window after `ranks` ranks. Names for ids outside of it are ignored, as the reference does.
 fn special_window(config: Value<'_>, ranks: u32) -> Vec<AddedToken> {
-    let entries = config.lookup("added_tokens_decoder").and_then(|tokens| tokens.as_dict());
+    let entries = config
+        .lookup("added_tokens_decoder")
+        .and_then(|tokens| tokens.as_dict());
     let mut named: HashMap<u32, Value<'_>> = entries
         .into_iter()
         .flat_map(|tokens| tokens.str_entries())
