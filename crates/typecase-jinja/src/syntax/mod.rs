@@ -33,11 +33,9 @@ mod check;
 mod error;
 mod lexer;
 mod literal;
-mod names;
+pub(crate) mod names;
 mod parser;
 mod token;
-
-pub(crate) use names::is_free;
 
 pub use error::{EscapeError, NumberError, Open, SyntaxError, SyntaxErrorKind};
 
