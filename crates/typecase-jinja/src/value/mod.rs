@@ -15,8 +15,10 @@ pub mod float;
 pub mod json;
 pub mod markup;
 pub mod meter;
+pub mod number;
 pub mod object;
 pub mod path;
+pub mod repr;
 pub mod text;
 pub mod unicode;
 

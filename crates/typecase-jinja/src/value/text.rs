@@ -254,6 +254,11 @@ impl TextBuilder {
         self.runs.push(Run { end, origin });
     }
 
+    /// The characters alone.
+    pub fn into_string(self) -> String {
+        self.text
+    }
+
     /// The string, in the arena.
     pub fn finish(self, arena: &Arena) -> Text<'_> {
         if self.text.is_empty() {
