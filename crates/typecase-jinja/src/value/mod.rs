@@ -7,14 +7,20 @@
 //! decoded in place), and a template literal is a slice of the template's literal pool, so the address of a byte tells
 //! who wrote it. Only operations that build new strings have to say where their bytes came from: see [`Text`].
 
+pub mod arith;
+pub mod compare;
 pub mod dict;
 pub mod exception;
 pub mod float;
 pub mod json;
+pub mod markup;
 pub mod meter;
+pub mod number;
 pub mod object;
 pub mod path;
+pub mod repr;
 pub mod text;
+pub mod unicode;
 
 pub use dict::{Dict, List};
 pub use exception::{Exception, ExceptionKind};
@@ -37,6 +43,14 @@ impl Origin {
     /// The origin of the bytes of `text`.
     pub fn of(text: &str) -> Self {
         Origin(text.as_ptr() as usize)
+    }
+
+    /// The origin of the byte that stands `bytes` further on.
+    pub fn plus(self, bytes: usize) -> Self {
+        match self {
+            Origin::COMPUTED => Origin::COMPUTED,
+            Origin(address) => Origin(address.wrapping_add(bytes)),
+        }
     }
 }
 
