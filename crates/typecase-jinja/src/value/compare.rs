@@ -288,12 +288,9 @@ fn order_at(op: OrderOp, a: &Value<'_>, b: &Value<'_>, arena: &Arena, depth: usi
             }
             Ok(op.holds(Some(a.len().cmp(&b.len()))))
         }
-        (Value::DictView(a), Value::DictView(b)) if a.part != DictPart::Values && b.part != DictPart::Values => {
-            Err(Exception::new(
-                ExceptionKind::Unsupported,
-                "the order of dict views is not supported",
-            ))
-        }
+        (Value::DictView(a), Value::DictView(b)) if a.part != DictPart::Values && b.part != DictPart::Values => Err(
+            Exception::new(ExceptionKind::Unsupported, "the order of dict views is not supported"),
+        ),
         _ => Err(Exception::type_error(format!(
             "'{}' not supported between instances of '{}' and '{}'",
             op.symbol(),

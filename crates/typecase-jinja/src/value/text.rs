@@ -85,7 +85,10 @@ impl<'a> Text<'a> {
             Repr::Built(built) => {
                 let run = built.runs.partition_point(|run| run.end <= at);
                 let start = run.checked_sub(1).map_or(0, |before| built.runs[before].end);
-                built.runs.get(run).map_or(Origin::COMPUTED, |run| run.origin.plus(at - start))
+                built
+                    .runs
+                    .get(run)
+                    .map_or(Origin::COMPUTED, |run| run.origin.plus(at - start))
             }
         }
     }
