@@ -249,7 +249,8 @@ pub fn push_text_repr(builder: &mut TextBuilder, text: Text<'_>, ascii: bool) {
     builder.push_from(quote, Origin::COMPUTED);
 }
 
-fn write_escape(out: &mut String, c: char) {
+/// Appends the escape that `repr` writes for `c`.
+pub(crate) fn write_escape(out: &mut String, c: char) {
     let code = c as u32;
     let _ = match c {
         '\\' | '\'' | '"' => write!(out, "\\{c}"),

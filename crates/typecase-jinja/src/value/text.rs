@@ -5,7 +5,6 @@ mod case;
 mod slice;
 pub mod split;
 
-pub(crate) use build::Pieces;
 pub use slice::{Indices, Slice, byte_of_char, byte_range, char_len};
 
 use super::{Arena, Origin};

@@ -6,7 +6,7 @@ use crate::builtins::convert::like;
 use crate::builtins::methods::str::{Side, cased, pad, replaced, strip_text};
 use crate::error::{Error, ErrorKind, Result};
 use crate::value::text::split::{self as spans, Ends};
-use crate::value::text::{Slice, char_len, is_space};
+use crate::value::text::{Slice, is_space};
 use crate::value::unicode::is_alnum;
 use crate::value::{Arena, Origin, Text, TextBuilder, Value, arith, markup, repr};
 use crate::vm::State;

@@ -317,7 +317,7 @@ impl<S: Sink> Writer<'_, S> {
 }
 
 /// Appends the decimal digits of `int`, about five times faster than `write!`.
-pub(crate) fn write_int(out: &mut String, int: i64) {
+fn write_int(out: &mut String, int: i64) {
     let mut digits = [0; 20];
     let mut start = digits.len();
     let mut rest = int.unsigned_abs();
