@@ -12,6 +12,7 @@ pub mod compare;
 pub mod dict;
 pub mod exception;
 pub mod float;
+pub mod format;
 pub mod json;
 pub mod markup;
 pub mod meter;
@@ -19,6 +20,7 @@ pub mod number;
 pub mod object;
 pub mod path;
 pub mod repr;
+pub mod sort;
 pub mod text;
 pub mod unicode;
 

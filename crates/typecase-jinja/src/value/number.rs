@@ -4,7 +4,8 @@ use super::text::strip;
 use super::unicode::decimal;
 use super::{Arena, Exception, ExceptionKind, Origin, Text, TextBuilder, Value, json::MAX_INT_DIGITS, repr};
 use num_bigint::BigInt;
-use num_traits::FromPrimitive;
+use num_traits::{FromPrimitive, Signed, ToPrimitive};
+use std::cmp::Ordering;
 
 /// `int(text, base)`; `base` 0 reads the base off a prefix.
 ///
@@ -136,6 +137,68 @@ pub fn float_to_int(float: f64, arena: &Arena) -> Result<Value<'_>, Exception> {
     }
 }
 
+/// `round(float, digits)`: to nearest, ties to even, judged by the exact value of the float.
+///
+/// # Errors
+/// `OverflowError` if the result is beyond all floats.
+pub fn round_float(float: f64, digits: i64) -> Result<f64, Exception> {
+    // Beyond these there is nothing to round, or nothing left (`float.__round__`).
+    const MOST_DIGITS: i64 = 323;
+    const LEAST_DIGITS: i64 = -308;
+    if !float.is_finite() || digits > MOST_DIGITS {
+        return Ok(float);
+    }
+    if digits < LEAST_DIGITS {
+        return Ok(0.0_f64.copysign(float));
+    }
+    let rounded = if digits >= 0 {
+        // Rust prints the exact value, rounded half to even.
+        format!("{float:.*}", digits as usize).parse().unwrap_or(float)
+    } else {
+        let power = BigInt::from(10).pow(digits.unsigned_abs() as u32);
+        let whole = BigInt::from_f64(float.trunc().abs()).unwrap_or_default();
+        let rounded = round_to_multiple(&whole, &power, float.fract() != 0.0);
+        rounded.to_f64().unwrap_or(f64::INFINITY).copysign(float)
+    };
+    match rounded.is_finite() {
+        true => Ok(rounded),
+        false => Err(Exception::new(
+            ExceptionKind::Overflow,
+            "rounded value too large to represent",
+        )),
+    }
+}
+
+/// The multiple of `step` nearest to `whole` (plus something below 1 if `more`), ties to even. Neither is negative.
+fn round_to_multiple(whole: &BigInt, step: &BigInt, more: bool) -> BigInt {
+    let quotient = whole / step;
+    let rest = whole - &quotient * step;
+    let up = match (&rest * 2_u8).cmp(step) {
+        Ordering::Less => false,
+        Ordering::Greater => true,
+        Ordering::Equal => more || quotient.bit(0),
+    };
+    (quotient + u8::from(up)) * step
+}
+
+/// `round(int, digits)`.
+///
+/// # Errors
+/// A spent meter.
+pub fn round_int<'a>(int: &BigInt, digits: i64, arena: &'a Arena) -> Result<Value<'a>, Exception> {
+    if digits >= 0 {
+        return Ok(arena.int(int.clone(), Origin::COMPUTED));
+    }
+    // Rounding away more digits than there are leaves nothing: a digit takes more than three bits.
+    if digits.unsigned_abs() > int.bits() / 3 + 1 {
+        return Ok(Value::Int(0, Origin::COMPUTED));
+    }
+    let power = BigInt::from(10).pow(digits.unsigned_abs() as u32);
+    arena.meter().work((int.bits() / 32) as usize)?;
+    let rounded = round_to_multiple(&int.abs(), &power, false);
+    Ok(arena.int(if int.is_negative() { -rounded } else { rounded }, Origin::COMPUTED))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,6 +252,30 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(parse_float(text), python, "float({text:?})");
+        }
+    }
+
+    #[test]
+    fn rounds_as_python_does() {
+        for (float, digits, python) in [
+            (2.5, 0, 2.0),
+            (-0.5, 0, -0.0),
+            (0.5, 0, 0.0),
+            (1.5, 0, 2.0),
+            (2.675, 2, 2.67),
+            (1.25, 1, 1.2),
+            (1234567.891, -2, 1234600.0),
+            (25.0, -1, 20.0),
+            (1e300, 400, 1e300),
+            (5.0, -400, 0.0),
+            (1.5, 300, 1.5),
+        ] {
+            assert_eq!(round_float(float, digits), Ok(python), "round({float}, {digits})");
+        }
+        let arena = Arena::new();
+        for (int, digits, python) in [(25, -1, 20), (15, -1, 20), (-15, -1, -20), (5, -1, 0), (5, 3, 5), (51, -2, 100)] {
+            let rounded = round_int(&BigInt::from(int), digits, &arena).expect("no bounds");
+            assert!(matches!(rounded, Value::Int(rounded, _) if rounded == python), "round({int}, {digits})");
         }
     }
 }
