@@ -60,6 +60,7 @@ impl<'p> Compiler<'_, 'p> {
             ExprKind::Getattr { value, name } => Expr::Attr(Box::new(Attr {
                 value: self.expr(value, frame)?,
                 name,
+                of_loop: crate::vm::LoopAttribute::named(name),
                 only_key: !crate::vm::sandbox::is_dict_attribute(name),
                 at,
             })),

@@ -31,7 +31,7 @@ pub(crate) struct Source {
 
 /// Compiles the template of `source`.
 pub(crate) fn compile(source: &Source) -> Result<Program<'_>> {
-    let template = crate::syntax::parse(&source.text).map_err(|err| syntax_error(source, &err))?;
+    let template = crate::syntax::parse(&source.text).map_err(|err| syntax_error(&err))?;
     let literals = Literals::collect(&template.body);
     let pool = source.literals.get_or_init(|| literals.text.clone());
     let mut blocks = Vec::new();
@@ -314,6 +314,6 @@ fn find_blocks<'t, 'p>(body: &'t [Stmt<'p>], blocks: &mut Vec<(&'p str, &'t [Stm
     Ok(())
 }
 
-fn syntax_error(_source: &Source, err: &crate::syntax::SyntaxError) -> Error {
-    Error::new(ErrorKind::Syntax, err.to_string())
+fn syntax_error(err: &crate::syntax::SyntaxError) -> Error {
+    Error::new(ErrorKind::Syntax, err.kind().to_string()).at_offset(err.span().offset)
 }

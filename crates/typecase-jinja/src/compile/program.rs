@@ -6,6 +6,7 @@
 use crate::builtins::{Filter, Test};
 use crate::syntax::ast::{BinaryOp, CompareOp};
 use crate::value::{BigInt, Value};
+use crate::vm::LoopAttribute;
 
 /// A compiled template.
 #[derive(Debug)]
@@ -164,6 +165,8 @@ pub(crate) struct For<'p> {
     pub(crate) leave: Box<[u32]>,
     /// The slot of the `loop` variable, if anything asks for it.
     pub(crate) loop_slot: Option<u32>,
+    /// The `loop` variable is used other than by its attributes, so it may be kept beyond the loop.
+    pub(crate) loop_escapes: bool,
     /// Entered if there was no item.
     pub(crate) else_entry: Box<[Init]>,
     pub(crate) otherwise: Option<Block<'p>>,
@@ -329,6 +332,8 @@ pub(crate) struct Attr<'p> {
     pub(crate) name: &'p str,
     /// Whether no dict has an attribute of this name, so that a key is all it can be.
     pub(crate) only_key: bool,
+    /// What it is if `value` is a `loop` variable.
+    pub(crate) of_loop: Option<LoopAttribute>,
     pub(crate) at: u32,
 }
 

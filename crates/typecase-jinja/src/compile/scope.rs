@@ -41,7 +41,7 @@ pub(super) struct Symbols<'s> {
     /// The function that runs the scope, and the space in which names at one level share slots.
     pub(super) function: FunctionId,
     pub(super) space: usize,
-    refs: HashMap<&'s str, VarId>,
+    pub(super) refs: HashMap<&'s str, VarId>,
     /// In the order in which they were first needed.
     pub(super) loads: Vec<(VarId, Load)>,
     pub(super) stores: HashSet<&'s str>,

@@ -326,6 +326,7 @@ impl<'p> Compiler<'_, 'p> {
             entry: entry.into(),
             body,
             leave,
+            loop_escapes: extended && loop_escapes(&node.body),
             loop_slot: loop_var.map(|var| self.table.vars[var].slot),
             else_entry: else_entry.into(),
             otherwise,
@@ -464,6 +465,50 @@ fn has_scoped_block(body: &[ast::Stmt<'_>]) -> bool {
             if let super::Inside::Body(body) = inside {
                 found = found || has_scoped_block(body);
             }
+        });
+        found
+    })
+}
+
+/// Whether `loop` is used other than as `loop.name` or `loop(...)` in `body`.
+fn loop_escapes(body: &[ast::Stmt<'_>]) -> bool {
+    fn in_args(args: &ast::Args<'_>) -> bool {
+        args.positional.iter().any(in_expr)
+            || args.keywords.iter().any(|arg| in_expr(&arg.value))
+            || args.star.iter().any(in_expr)
+            || args.double_star.iter().any(in_expr)
+    }
+    fn in_expr(expr: &ast::Expr<'_>) -> bool {
+        match &expr.kind {
+            ExprKind::Name(name) => *name == "loop",
+            ExprKind::Getattr { value, name } if matches!(value.kind, ExprKind::Name("loop")) => {
+                // As a value, the method would keep the loop.
+                matches!(*name, "cycle" | "changed")
+            }
+            ExprKind::Call { callee, args } => {
+                let direct = match &callee.kind {
+                    ExprKind::Name("loop") => true,
+                    ExprKind::Getattr { value, .. } => matches!(value.kind, ExprKind::Name("loop")),
+                    _ => false,
+                };
+                (!direct && in_expr(callee)) || in_args(args)
+            }
+            _ => {
+                let mut found = false;
+                undeclared::each_child(expr, &mut |child| found = found || in_expr(child));
+                found
+            }
+        }
+    }
+    body.iter().any(|stmt| {
+        let mut found = false;
+        super::literals::each_expr_and_body(stmt, &mut |inside| {
+            found = found
+                || match inside {
+                    super::Inside::Expr(expr) => in_expr(expr),
+                    super::Inside::Filter(filter) => in_args(&filter.args),
+                    super::Inside::Body(body) => loop_escapes(body),
+                };
         });
         found
     })

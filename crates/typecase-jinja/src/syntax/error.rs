@@ -27,8 +27,8 @@ pub enum SyntaxErrorKind {
     InvalidIdentifier,
     /// A string with an escape that Python's `unicode-escape` codec does not take.
     InvalidEscape(EscapeError),
-    /// A number that Python refuses to read (`ValueError` or `SyntaxError` there).
-    InvalidNumber,
+    /// A number that Python refuses to read.
+    InvalidNumber(NumberError),
     /// A `{#` without its `#}`.
     UnclosedComment,
     /// A `{% raw %}` without its `{% endraw %}`.
@@ -102,6 +102,23 @@ pub enum SyntaxErrorKind {
     LoopAssigned,
     /// A parameter `caller` without a default, in a macro that uses `caller`.
     CallerWithoutDefault,
+    /// Two parameters of one name (`SyntaxError` in Python).
+    DuplicateParameter {
+        /// The name.
+        name: Box<str>,
+    },
+    /// Two keyword arguments of one name (`SyntaxError` in Python).
+    DuplicateKeyword {
+        /// The name.
+        name: Box<str>,
+    },
+    /// Several keys of which one is a slice: `a[1:, 2]` (`SyntaxError` in Python).
+    SliceInTuple,
+    /// More loops in one another than Python has room for (`SyntaxError` there).
+    TooManyLoops {
+        /// The loops that are allowed.
+        limit: usize,
+    },
     /// `extends` inside of another statement.
     NestedExtends,
     /// `break` or `continue` outside of a loop, or in a macro, call block or `generation` block within it (`SyntaxError`
@@ -140,6 +157,25 @@ pub enum EscapeError {
     UnknownName,
     /// Half of a surrogate pair. Python takes it but can never write it as UTF-8.
     Surrogate,
+}
+
+/// What is wrong with a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NumberError {
+    /// A float with digits that are not ASCII, which only integers may have (`SyntaxError` in Python).
+    Digits,
+    /// A decimal integer of more than 4300 digits (`ValueError` in Python).
+    TooLong,
+}
+
+impl NumberError {
+    fn exception(self) -> &'static str {
+        match self {
+            Self::Digits => "SyntaxError",
+            Self::TooLong => "ValueError",
+        }
+    }
 }
 
 /// Which blocks are open where an error was found.
@@ -222,13 +258,34 @@ impl fmt::Display for SyntaxError {
 
 impl std::error::Error for SyntaxError {}
 
+impl SyntaxErrorKind {
+    /// The type of the exception that Python raises. Where several stop it, the one for the plainest template.
+    pub fn exception(&self) -> &'static str {
+        match self {
+            Self::InvalidNumber(error) => error.exception(),
+            Self::PrivateImport
+            | Self::DuplicateBlock { .. }
+            | Self::LoopAssigned
+            | Self::CallerWithoutDefault
+            | Self::NestedExtends => "TemplateAssertionError",
+            Self::DuplicateParameter { .. }
+            | Self::DuplicateKeyword { .. }
+            | Self::SliceInTuple
+            | Self::TooManyLoops { .. }
+            | Self::OutsideLoop { .. } => "SyntaxError",
+            Self::TooDeep { .. } => "RecursionError",
+            _ => "TemplateSyntaxError",
+        }
+    }
+}
+
 impl fmt::Display for SyntaxErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnexpectedChar(c) => write!(f, "unexpected char {c:?}"),
             Self::InvalidIdentifier => f.write_str("invalid character in identifier"),
             Self::InvalidEscape(error) => error.fmt(f),
-            Self::InvalidNumber => f.write_str("number that cannot be read"),
+            Self::InvalidNumber(error) => error.fmt(f),
             Self::UnclosedComment => f.write_str("missing end of comment tag"),
             Self::UnclosedRaw => f.write_str("missing end of raw directive"),
             Self::UnopenedBracket(found) => write!(f, "unexpected '{found}'"),
@@ -262,11 +319,24 @@ impl fmt::Display for SyntaxErrorKind {
             Self::CallerWithoutDefault => f.write_str(
                 "when defining macros or call blocks the special 'caller' argument must be omitted or be given a default",
             ),
+            Self::DuplicateParameter { name } => write!(f, "duplicate parameter '{}'", short(name)),
+            Self::DuplicateKeyword { name } => write!(f, "keyword argument '{}' repeated", short(name)),
+            Self::SliceInTuple => f.write_str("a slice cannot be one of several keys"),
+            Self::TooManyLoops { limit } => write!(f, "more than {limit} loops in one another"),
             Self::NestedExtends => f.write_str("cannot use extend from a non top-level scope"),
             Self::OutsideLoop { tag } => write!(f, "'{tag}' outside loop"),
             Self::TooDeep { limit } => write!(f, "nested deeper than {limit} levels"),
             Self::TooLong { limit } => write!(f, "template of more than {limit} bytes"),
         }
+    }
+}
+
+impl fmt::Display for NumberError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Digits => "invalid character in a number",
+            Self::TooLong => "integer of more than 4300 digits",
+        })
     }
 }
 

@@ -234,7 +234,7 @@ impl<'s> Lexer<'s> {
             self.pos = end;
             return match literal::number(&self.source[at..end], is_float) {
                 Ok(number) => Ok((Token::Literal(number), at)),
-                Err(kind) => self.error(kind, at),
+                Err(error) => self.error(SyntaxErrorKind::InvalidNumber(error), at),
             };
         }
         if is_word(c) {

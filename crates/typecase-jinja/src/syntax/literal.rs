@@ -1,7 +1,7 @@
 //! Numbers and strings, as Python reads them.
 
 use super::ast::Const;
-use super::error::{EscapeError, SyntaxErrorKind};
+use super::error::{EscapeError, NumberError};
 use crate::value::unicode::decimal;
 use num_bigint::BigInt;
 use std::borrow::Cow;
@@ -89,19 +89,16 @@ fn integer_end(source: &str, at: usize) -> Option<usize> {
 }
 
 /// The value of the number that `text` spells, as [`number_end`] found it.
-pub(super) fn number(text: &str, is_float: bool) -> Result<Const<'static>, SyntaxErrorKind> {
+pub(super) fn number(text: &str, is_float: bool) -> Result<Const<'static>, NumberError> {
     if is_float {
         let text: String = text.chars().filter(|&c| c != '_').collect();
         // Only here does Python want digits to be ASCII.
-        return text
-            .parse()
-            .map(Const::Float)
-            .map_err(|_| SyntaxErrorKind::InvalidNumber);
+        return text.parse().map(Const::Float).map_err(|_| NumberError::Digits);
     }
     let mut digits: Vec<u8> = Vec::with_capacity(text.len());
     for c in text.chars().filter(|&c| c != '_') {
         let digit = decimal(c).and_then(|value| char::from_digit(value, 10)).unwrap_or(c);
-        digits.push(u8::try_from(digit).map_err(|_| SyntaxErrorKind::InvalidNumber)?);
+        digits.push(u8::try_from(digit).map_err(|_| NumberError::Digits)?);
     }
     let (radix, digits) = match digits.as_slice() {
         [b'0', b'b' | b'B', rest @ ..] => (2, rest),
@@ -110,7 +107,7 @@ pub(super) fn number(text: &str, is_float: bool) -> Result<Const<'static>, Synta
         all => (10, all),
     };
     if radix == 10 && digits.len() > MAX_DECIMAL_DIGITS {
-        return Err(SyntaxErrorKind::InvalidNumber);
+        return Err(NumberError::TooLong);
     }
     let small = std::str::from_utf8(digits)
         .ok()
@@ -119,7 +116,7 @@ pub(super) fn number(text: &str, is_float: bool) -> Result<Const<'static>, Synta
         Some(value) => Ok(Const::Int(value)),
         None => BigInt::parse_bytes(digits, radix)
             .map(Const::BigInt)
-            .ok_or(SyntaxErrorKind::InvalidNumber),
+            .ok_or(NumberError::Digits),
     }
 }
 

@@ -20,20 +20,25 @@
 //! | brackets in one another | 100 |
 //! | operations on the result of one another | 500 |
 //! | statements in one another | 128 |
+//! | loops in one another, in one macro | 20 |
 //!
-//! None refuses what Python takes (it stops at 60, 200 and 100), but for a source of such length.
+//! None refuses what Python takes (it stops at 60, 200, 100 and 20), but for a source of such length.
 //!
 //! # Source
 //! `lexer.py`, `parser.py` and `nodes.py` of Jinja2 3.1.6, `chat_template_utils.py` of transformers 5.23.0.
 
 pub mod ast;
+mod check;
 mod error;
 mod lexer;
 mod literal;
+mod names;
 mod parser;
 mod token;
 
-pub use error::{EscapeError, Open, SyntaxError, SyntaxErrorKind};
+pub(crate) use names::is_free;
+
+pub use error::{EscapeError, NumberError, Open, SyntaxError, SyntaxErrorKind};
 
 use ast::{Span, Template};
 use std::borrow::Cow;
@@ -62,12 +67,14 @@ pub fn normalize(source: &str) -> Cow<'_, str> {
 /// Parses a template's source, which must have gone through [`normalize`]. Names and literals of the tree borrow from it.
 ///
 /// # Errors
-/// What Jinja refuses while it lexes and parses, and what exceeds a limit.
+/// What Jinja refuses while it lexes, parses and compiles, but for unknown filters and tests; and what exceeds a limit.
 pub fn parse(source: &str) -> Result<Template<'_>, SyntaxError> {
     if source.len() > MAX_SOURCE_BYTES {
         let limit = MAX_SOURCE_BYTES;
         let start = Span { line: 1, offset: 0 };
         return Err(SyntaxError::new(SyntaxErrorKind::TooLong { limit }, start, source));
     }
-    parser::parse(source)
+    let template = parser::parse(source)?;
+    check::check(&template, source)?;
+    Ok(template)
 }

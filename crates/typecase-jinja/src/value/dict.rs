@@ -74,6 +74,14 @@ pub struct Dict<'a> {
 }
 
 impl<'a> Dict<'a> {
+    /// `{}`
+    pub(crate) const EMPTY: Dict<'static> = Dict {
+        entries: &[],
+        index: &[],
+        others: &[],
+        origin: Origin::COMPUTED,
+    };
+
     /// A dict as `dict(entries)` makes it: of equal keys the first place and the last value stay.
     ///
     /// # Errors

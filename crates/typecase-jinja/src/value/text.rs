@@ -51,6 +51,19 @@ impl<'a> Text<'a> {
         Text(Repr::Built(arena.bump.alloc(Built { text, runs })))
     }
 
+    /// `text`, with a run for each of its parts, the last of which ends where it ends.
+    pub(crate) fn built(text: &'a str, runs: &'a [Run], arena: &'a Arena) -> Self {
+        Text(Repr::Built(arena.bump.alloc(Built { text, runs })))
+    }
+
+    /// The characters if they are where they come from.
+    pub(crate) const fn as_slice(self) -> Option<&'a str> {
+        match self.0 {
+            Repr::Slice(text) => Some(text),
+            Repr::Built(_) => None,
+        }
+    }
+
     /// The characters.
     pub const fn as_str(self) -> &'a str {
         match self.0 {

@@ -243,7 +243,7 @@ impl<'s> Parser<'s> {
             Token::Literal(number) => ExprKind::Const(number.clone()),
             Token::Op(Op::LParen) => {
                 self.advance()?;
-                let expr = self.parse_tuple(true, true, None)?;
+                let expr = self.parse_tuple(true, true)?;
                 self.expect_op(Op::RParen)?;
                 return Ok(expr);
             }
@@ -276,16 +276,11 @@ impl<'s> Parser<'s> {
     }
 
     /// An expression, or several with commas between them, which are a tuple. `parenthesised`: within `( )`, so that it may
-    /// be empty. `end`: a name that ends the tuple as well.
-    pub(super) fn parse_tuple(
-        &mut self,
-        conditional: bool,
-        parenthesised: bool,
-        end: Option<&'static str>,
-    ) -> Result<Expr<'s>> {
+    /// be empty.
+    pub(super) fn parse_tuple(&mut self, conditional: bool, parenthesised: bool) -> Result<Expr<'s>> {
         let start = self.span;
         let mut items = Vec::new();
-        while !self.at_tuple_end(end) {
+        while !self.at_tuple_end() {
             let item = self.parse_expression(conditional)?;
             if !self.at_op(Op::Comma) {
                 if items.is_empty() {
@@ -304,12 +299,10 @@ impl<'s> Parser<'s> {
         self.expr(start, ExprKind::Tuple(items))
     }
 
-    pub(super) fn at_tuple_end(&self, end: Option<&'static str>) -> bool {
-        match self.token {
-            Token::VariableEnd | Token::BlockEnd | Token::Op(Op::RParen) => true,
-            Token::Name(name) => end == Some(name),
-            _ => false,
-        }
+    /// Whether a tuple ends here. Jinja means `in` and `recursive` to end those of a `for` as well, but compares them in a
+    /// way that is never true: `for a, in b` has the targets `a` and `in`.
+    pub(super) fn at_tuple_end(&self) -> bool {
+        matches!(self.token, Token::VariableEnd | Token::BlockEnd | Token::Op(Op::RParen))
     }
 
     fn parse_list(&mut self) -> Result<Vec<Expr<'s>>> {

@@ -161,46 +161,11 @@ impl<'s> Parser<'s> {
 
     /// An expression one level above those in it.
     fn expr(&self, span: Span, kind: ExprKind<'s>) -> Result<Expr<'s>> {
-        let height = kind.height_below().saturating_add(1);
+        let mut height = 1;
+        kind.for_each_child(&mut |child| height = height.max(child.height.saturating_add(1)));
         if usize::from(height) > MAX_HEIGHT {
             return self.fail(SyntaxErrorKind::TooDeep { limit: MAX_HEIGHT }, span);
         }
         Ok(Expr { span, height, kind })
-    }
-}
-
-impl ExprKind<'_> {
-    /// The height of the highest expression directly in this one.
-    fn height_below(&self) -> u16 {
-        fn of(expr: &Expr<'_>) -> u16 {
-            expr.height
-        }
-        fn max<'a, 's: 'a>(exprs: impl IntoIterator<Item = &'a Expr<'s>>) -> u16 {
-            exprs.into_iter().map(of).max().unwrap_or(0)
-        }
-        fn args(args: &super::ast::Args<'_>) -> u16 {
-            let keywords = args.keywords.iter().map(|keyword| &keyword.value);
-            max(&args.positional)
-                .max(max(keywords))
-                .max(max(&args.star))
-                .max(max(&args.double_star))
-        }
-        match self {
-            Self::Const(_) | Self::Name(_) => 0,
-            Self::Tuple(items) | Self::List(items) | Self::Concat(items) | Self::And(items) | Self::Or(items) => {
-                max(items)
-            }
-            Self::Dict(pairs) => max(pairs.iter().flat_map(|(key, value)| [key, value])),
-            Self::Cond { test, then, otherwise } => of(test).max(of(then)).max(max(otherwise.as_deref())),
-            Self::Filter { value, filter: call } | Self::Test { value, test: call } => of(value).max(args(&call.args)),
-            Self::Call { callee, args: list } => of(callee).max(args(list)),
-            Self::Getitem { value, key } => of(value).max(of(key)),
-            Self::Getattr { value, .. } | Self::Unary { value, .. } => of(value),
-            Self::Slice { start, stop, step } => max(start.as_deref())
-                .max(max(stop.as_deref()))
-                .max(max(step.as_deref())),
-            Self::Compare { first, rest } => of(first).max(max(rest.iter().map(|(_, _, operand)| operand))),
-            Self::Binary { left, right, .. } => of(left).max(of(right)),
-        }
     }
 }

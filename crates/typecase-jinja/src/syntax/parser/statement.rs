@@ -28,7 +28,7 @@ impl<'s> Parser<'s> {
                 }
                 Token::VariableBegin => {
                     self.advance()?;
-                    parts.push(Part::Expr(self.parse_tuple(true, false, None)?));
+                    parts.push(Part::Expr(self.parse_tuple(true, false)?));
                     if self.token != Token::VariableEnd {
                         return self.fail_expected("end of print statement");
                     }
@@ -127,9 +127,9 @@ impl<'s> Parser<'s> {
     }
 
     fn parse_for(&mut self) -> Result<StmtKind<'s>> {
-        let target = self.parse_target(Some("in"), false)?;
+        let target = self.parse_target(false)?;
         self.expect_name("in")?;
-        let iter = self.parse_tuple(false, false, Some("recursive"))?;
+        let iter = self.parse_tuple(false, false)?;
         let test = if self.skip_name("if")? {
             Some(self.parse_expression(true)?)
         } else {
@@ -158,7 +158,7 @@ impl<'s> Parser<'s> {
         let mut branches = Vec::new();
         loop {
             let span = self.span;
-            let test = self.parse_tuple(false, false, None)?;
+            let test = self.parse_tuple(false, false)?;
             let body = self.parse_block_body(&["elif", "else", "endif"])?;
             branches.push(Branch { span, test, body });
             if self.skip_name("elif")? {
@@ -176,9 +176,9 @@ impl<'s> Parser<'s> {
     }
 
     fn parse_set(&mut self) -> Result<StmtKind<'s>> {
-        let target = self.parse_target(None, true)?;
+        let target = self.parse_target(true)?;
         if self.skip_op(Op::Assign)? {
-            let value = self.parse_tuple(true, false, None)?;
+            let value = self.parse_tuple(true, false)?;
             return Ok(StmtKind::Set { target, value });
         }
         let mut filters = Vec::new();
@@ -247,7 +247,7 @@ impl<'s> Parser<'s> {
             if !bindings.is_empty() {
                 self.expect_op(Op::Comma)?;
             }
-            let target = self.parse_target(None, false)?;
+            let target = self.parse_target(false)?;
             self.expect_op(Op::Assign)?;
             bindings.push((target, self.parse_expression(true)?));
         }
@@ -371,12 +371,12 @@ impl<'s> Parser<'s> {
         Ok((name, span))
     }
 
-    /// Names, with `attributes` also attributes of namespaces, with commas between them. `end`: a name that ends them.
-    fn parse_target(&mut self, end: Option<&'static str>, attributes: bool) -> Result<Target<'s>> {
+    /// Names, with `attributes` also attributes of namespaces, with commas between them.
+    fn parse_target(&mut self, attributes: bool) -> Result<Target<'s>> {
         let start = self.span;
         let mut items = Vec::new();
         let mut is_tuple = false;
-        while !self.at_tuple_end(end) {
+        while !self.at_tuple_end() {
             items.push(self.parse_candidate(attributes)?);
             if !self.skip_op(Op::Comma)? {
                 break;
