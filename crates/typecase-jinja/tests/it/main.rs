@@ -1,3 +1,4 @@
 //! The tests of this crate that need more than one module or a reference.
 
+mod language;
 mod syntax;

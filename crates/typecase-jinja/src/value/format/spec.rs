@@ -279,8 +279,9 @@ impl<'s> Spec<'s> {
                 return Err(Exception::value_error(refused));
             }
             let c = u32::try_from(int).ok().and_then(char::from_u32).ok_or_else(not_a_character)?;
+            let mut buffer = [0; 4];
             let parts = Parts {
-                rest: c.encode_utf8(&mut [0; 4]),
+                rest: c.encode_utf8(&mut buffer),
                 ..Parts::default()
             };
             return self.push_parts(builder, parts, value.origin(), arena);
