@@ -277,7 +277,9 @@ impl<S: Sink> Writer<'_, S> {
     }
 
     fn new_line(&mut self) -> Result<(), WriteError> {
-        let (Some(indent), level) = (self.options.indent, self.level) else { return Ok(()) };
+        let (Some(indent), level) = (self.options.indent, self.level) else {
+            return Ok(());
+        };
         let width = match indent {
             Indent::Spaces(width) => width,
             Indent::Text(text) => text.len(),
