@@ -165,7 +165,7 @@ impl<'a> Formatter<'_, 'a> {
             let given = self.star()?;
             flags.left |= given < 0;
             width = given.unsigned_abs();
-        } else if let Some(given) = self.digits("width too big")? {
+        } else if let Some(given) = self.digits("")? {
             width = given;
         }
         let mut precision = None;
@@ -276,7 +276,11 @@ impl<'a> Formatter<'_, 'a> {
             self.at += 1;
             let value = number.unwrap_or(0) * 10 + u64::from(digit);
             if value > MAX_WIDTH {
-                return Err(Exception::value_error(too_big));
+                return Err(match too_big {
+                    // CPython would try, and raise `MemoryError`.
+                    "" => Exception::new(ExceptionKind::Limit, "a width of more than 2147483647"),
+                    message => Exception::value_error(message),
+                });
             }
             number = Some(value);
         }

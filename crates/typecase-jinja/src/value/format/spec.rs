@@ -165,6 +165,8 @@ impl<'s> Spec<'s> {
         }
         if let Some(grouping) = spec.grouping {
             let fits = match spec.kind {
+                // The type of texts without one is `s`.
+                None if default_align == Align::Left => false,
                 None | Some('d' | 'e' | 'f' | 'g' | 'E' | 'G' | '%' | 'F') => true,
                 Some('b' | 'o' | 'x' | 'X') => grouping == '_',
                 _ => false,
@@ -172,7 +174,7 @@ impl<'s> Spec<'s> {
             if !fits {
                 return Err(Exception::value_error(format!(
                     "Cannot specify '{grouping}' with '{}'.",
-                    spec.kind.map(shown).unwrap_or_default()
+                    shown(spec.kind.unwrap_or('s'))
                 )));
             }
         }
