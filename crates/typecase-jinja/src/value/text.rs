@@ -319,6 +319,7 @@ mod tests {
     fn a_value_is_three_words() {
         assert_eq!(size_of::<Text<'_>>(), 16);
         assert_eq!(size_of::<crate::value::Value<'_>>(), 24);
+        assert_eq!(size_of::<Option<crate::value::Value<'_>>>(), 24);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Values to JSON text, as `json.dumps` writes it.
 
+use super::scan;
 use crate::value::compare::{MAX_NESTING, less, too_deep};
 use crate::value::repr::int_digits;
 use crate::value::sort::sort;
@@ -369,6 +370,9 @@ fn push_escaped(out: &mut impl Sink, text: &str, origin: Origin, ensure_ascii: b
 
 /// Number of bytes before the first that must be escaped.
 fn plain_len(bytes: &[u8], ensure_ascii: bool) -> usize {
+    if !ensure_ascii {
+        return scan::plain_len(bytes);
+    }
     const LANES: usize = 32;
     const WORD: usize = 8;
     // `ensure_ascii` escapes U+007F as well, which is why the limit is not 0x80.
