@@ -1,6 +1,6 @@
 //! `markupsafe`: escaping text for HTML.
 
-use super::{Arena, Exception, Origin, Text, TextBuilder};
+use super::{Arena, Exception, Text, TextBuilder};
 
 /// What a character is escaped as, if it is.
 fn entity(byte: u8) -> Option<&'static str> {
@@ -36,17 +36,10 @@ pub(crate) fn push_escaped(builder: &mut TextBuilder, text: Text<'_>) {
         for (at, byte) in bytes.bytes().enumerate() {
             if let Some(entity) = entity(byte) {
                 builder.push_from(&bytes[start..at], origin.plus(start));
-                push_entity(builder, entity, origin.plus(at));
+                builder.push_from(entity, origin.plus(at));
                 start = at + 1;
             }
         }
         builder.push_from(&bytes[start..], origin.plus(start));
     });
-}
-
-/// Each byte by itself: they all come from the one character, not from what follows that.
-fn push_entity(builder: &mut TextBuilder, entity: &'static str, origin: Origin) {
-    for at in 0..entity.len() {
-        builder.push_from(&entity[at..=at], origin);
-    }
 }

@@ -12,11 +12,15 @@ pub mod compare;
 pub mod dict;
 pub mod exception;
 pub mod float;
+pub mod format;
 pub mod json;
 pub mod markup;
 pub mod meter;
+pub mod number;
 pub mod object;
 pub mod path;
+pub mod repr;
+pub mod sort;
 pub mod text;
 pub mod unicode;
 
@@ -53,8 +57,11 @@ impl Origin {
 }
 
 /// A Python value. What lives in the engine (namespaces, macros, ...) is a handle here: see [`Object`].
+// The tag is a word, so that a value is moved in whole words. With a byte for a tag the compiler moves it in pieces of
+// other sizes than it was stored in, which stalls the processor at every step of the interpreter.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
+#[repr(u64)]
 pub enum Value<'a> {
     /// `None`.
     None(Origin),

@@ -5,7 +5,6 @@ mod case;
 mod slice;
 pub mod split;
 
-pub(crate) use build::Pieces;
 pub use slice::{Indices, Slice, byte_of_char, byte_range, char_len};
 
 use super::{Arena, Origin};
@@ -44,12 +43,28 @@ impl<'a> Text<'a> {
 
     /// A copy of `text` in the arena that came from `origin` as a whole.
     pub fn with_origin(text: &str, origin: Origin, arena: &'a Arena) -> Self {
+        if text.is_empty() {
+            return Text::new("");
+        }
         let text = arena.alloc_str(text);
         let runs = arena.alloc_slice(&[Run {
             end: text.len(),
             origin,
         }]);
         Text(Repr::Built(arena.bump.alloc(Built { text, runs })))
+    }
+
+    /// `text`, with a run for each of its parts, the last of which ends where it ends.
+    pub(crate) fn built(text: &'a str, runs: &'a [Run], arena: &'a Arena) -> Self {
+        Text(Repr::Built(arena.bump.alloc(Built { text, runs })))
+    }
+
+    /// The characters if they are where they come from.
+    pub(crate) const fn as_slice(self) -> Option<&'a str> {
+        match self.0 {
+            Repr::Slice(text) => Some(text),
+            Repr::Built(_) => None,
+        }
     }
 
     /// The characters.
@@ -113,6 +128,9 @@ impl<'a> Text<'a> {
     /// `text`, which is as long as this one and whose every byte came from where the byte here at its place came from.
     pub(crate) fn respelled(self, text: &'a str, arena: &'a Arena) -> Self {
         debug_assert_eq!(text.len(), self.len());
+        if text.is_empty() {
+            return Text::new("");
+        }
         let runs = match self.0 {
             Repr::Slice(from) => arena.alloc_slice(&[Run {
                 end: text.len(),
@@ -146,6 +164,9 @@ impl<'a> Text<'a> {
         };
         if start == 0 && end == built.text.len() {
             return self;
+        }
+        if start == end {
+            return Text::new("");
         }
         let first = built.runs.partition_point(|run| run.end <= start);
         let mut runs = Vec::new();
@@ -257,6 +278,11 @@ impl TextBuilder {
         self.runs.push(Run { end, origin });
     }
 
+    /// The characters alone.
+    pub fn into_string(self) -> String {
+        self.text
+    }
+
     /// The string, in the arena.
     pub fn finish(self, arena: &Arena) -> Text<'_> {
         if self.text.is_empty() {
@@ -293,6 +319,7 @@ mod tests {
     fn a_value_is_three_words() {
         assert_eq!(size_of::<Text<'_>>(), 16);
         assert_eq!(size_of::<crate::value::Value<'_>>(), 24);
+        assert_eq!(size_of::<Option<crate::value::Value<'_>>>(), 24);
     }
 
     #[test]
