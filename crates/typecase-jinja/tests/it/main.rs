@@ -3,3 +3,4 @@
 mod differential;
 mod language;
 mod syntax;
+mod templates;
