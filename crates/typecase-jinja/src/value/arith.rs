@@ -57,6 +57,12 @@ pub fn binary<'a>(op: BinaryOp, left: &Value<'a>, right: &Value<'a>, arena: &'a 
         return Err(undefined.exception());
     }
     if let Value::Undefined(undefined) = right {
+        // `Markup.__mul__` passes its operand on to `str`, which asks it for an index.
+        if let (BinaryOp::Mul, Value::Markup(_)) = (op, left) {
+            return Err(Exception::type_error(
+                "'Undefined' object cannot be interpreted as an integer",
+            ));
+        }
         return Err(undefined.exception());
     }
     match op {

@@ -49,7 +49,8 @@ pub(crate) fn difference(source: &str, variables: &str, python: &str) -> Result<
     match (&got, error) {
         (Ok(text), None) if text == python => Ok(None),
         (Err((kind, _)), Some((name, _))) if is_kind(*kind, name) => Ok(None),
-        (Err((ErrorKind::Unsupported, message)), _) => Err(message.clone()),
+        // Nor is a bound, which Python has not.
+        (Err((ErrorKind::Unsupported | ErrorKind::Limit, message)), _) => Err(message.clone()),
         (Ok(text), _) => Ok(Some(format!("{source}\n  python: {python:?}\n  gave:   {text:?}"))),
         (Err((kind, message)), _) => Ok(Some(format!(
             "{source}\n  python: {python:?}\n  gave:   !{kind:?}: {message}"

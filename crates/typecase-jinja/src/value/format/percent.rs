@@ -357,7 +357,7 @@ impl<'a> Formatter<'_, 'a> {
             // What `Markup` takes in is wrapped, and the wrapper is turned to a number as `int()` does it.
             _ if self.escapes && radix != 10 => return Err(wrong("_MarkupEscapeHelper")),
             Value::Str(text) | Value::Markup(text) if self.escapes => int = parse_int(*text, 10, self.arena)?,
-            Value::Undefined(undefined) => return Err(undefined.exception()),
+            Value::Undefined(undefined) if radix == 10 => return Err(undefined.exception()),
             Value::Float(float, origin) if radix == 10 => {
                 int = match float_to_int(*float, self.arena)? {
                     Value::Int(int, _) => Value::Int(int, *origin),
