@@ -62,10 +62,9 @@ pub fn binary<'a>(op: BinaryOp, left: &Value<'a>, right: &Value<'a>, arena: &'a 
     match op {
         BinaryOp::Add => add(left, right, arena),
         BinaryOp::Mul => multiply(left, right, arena),
-        BinaryOp::Sub if matches!(left, Value::DictView(_)) => Err(Exception::new(
-            ExceptionKind::Unsupported,
-            "sets are not supported",
-        )),
+        BinaryOp::Sub if matches!(left, Value::DictView(_)) => {
+            Err(Exception::new(ExceptionKind::Unsupported, "sets are not supported"))
+        }
         _ => Err(unsupported(op, left, right)),
     }
 }
