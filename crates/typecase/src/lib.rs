@@ -4,7 +4,9 @@
 //! JSON ─parse─> ChatRequest ─adapt─> Conversation ─Format::render─> Prompt ─encode─> Tokens ─engine─> engine prompt
 //! ```
 
+pub mod engine;
 pub mod error;
+pub mod media;
 pub mod prompt;
 
 pub use error::{Error, ErrorKind, Fault, Result};
