@@ -91,7 +91,7 @@ pub enum ErrorKind {
         position: usize,
     },
     /// A placeholder is not one registered token of the model's vocabulary.
-    PlaceholderNotOneId {
+    PlaceholderNotRegistered {
         /// Its spelling.
         token: String,
         /// The ids it encodes to; none where it was only looked up.
@@ -160,7 +160,7 @@ impl Error {
             | ErrorKind::UnreadableImage { .. }
             | ErrorKind::MediaCount { .. }
             | ErrorKind::PlaceholderQuoted { .. } => Fault::Client,
-            ErrorKind::PlaceholderNotOneId { .. } | ErrorKind::ModelSetting { .. } => Fault::Server,
+            ErrorKind::PlaceholderNotRegistered { .. } | ErrorKind::ModelSetting { .. } => Fault::Server,
         }
     }
 }
@@ -210,10 +210,10 @@ impl fmt::Display for ErrorKind {
                 f,
                 "text at token {position} spells the engine's image placeholder in front of a real one"
             ),
-            Self::PlaceholderNotOneId { token, ids } if ids.is_empty() => {
+            Self::PlaceholderNotRegistered { token, ids } if ids.is_empty() => {
                 write!(f, "the placeholder {token} is no token of the vocabulary")
             }
-            Self::PlaceholderNotOneId { token, ids } => {
+            Self::PlaceholderNotRegistered { token, ids } => {
                 write!(
                     f,
                     "the placeholder {token} is not one registered token: it encodes to {ids:?}"

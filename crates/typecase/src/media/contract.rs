@@ -109,7 +109,7 @@ impl Contract {
     /// `config.json` names.
     ///
     /// # Errors
-    /// [`ErrorKind::PlaceholderNotOneId`] (server) if an anchor is no token of the vocabulary or does not encode to
+    /// [`ErrorKind::PlaceholderNotRegistered`] (server) if an anchor is no token of the vocabulary or does not encode to
     /// its one id; [`ErrorKind::ModelSetting`] (server) if `config` names another id.
     pub fn anchors(&self, config: Value<'_>, vocabulary: &dyn Vocabulary) -> Result<Anchors> {
         let mut anchors = Anchors::default();
@@ -121,7 +121,7 @@ impl Contract {
             let id = match (vocabulary.token_id(spelling), encoded.as_slice()) {
                 (Some(id), [only]) if id == *only => id,
                 _ => {
-                    return Err(Error::new(ErrorKind::PlaceholderNotOneId {
+                    return Err(Error::new(ErrorKind::PlaceholderNotRegistered {
                         token: spelling.to_owned(),
                         ids: encoded,
                     }));

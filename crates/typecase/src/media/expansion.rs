@@ -148,7 +148,7 @@ impl Expansion {
     /// Its ids.
     ///
     /// # Errors
-    /// [`ErrorKind::PlaceholderNotOneId`](crate::ErrorKind::PlaceholderNotOneId) (server) if the vocabulary lacks one
+    /// [`ErrorKind::PlaceholderNotRegistered`](crate::ErrorKind::PlaceholderNotRegistered) (server) if the vocabulary lacks one
     /// of the tokens.
     pub fn to_ids(&self, vocabulary: &dyn Vocabulary) -> Result<ExpansionIds> {
         let mut out = ExpansionIds {
@@ -167,7 +167,7 @@ impl Expansion {
                     embeds,
                 } => {
                     let id = vocabulary.token_id(spelling).ok_or_else(|| {
-                        crate::Error::new(crate::ErrorKind::PlaceholderNotOneId {
+                        crate::Error::new(crate::ErrorKind::PlaceholderNotRegistered {
                             token: (*spelling).to_owned(),
                             ids: Vec::new(),
                         })

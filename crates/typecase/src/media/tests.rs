@@ -307,7 +307,7 @@ fn anchors_are_one_registered_id_each() {
     let error = anchors(r#"{"media_placeholder_token_id": 7}"#, &pad).expect_err("another id");
     assert!(matches!(error.kind(), ErrorKind::ModelSetting { key, .. } if key == "media_placeholder_token_id"));
     let error = anchors("{}", &Toy::default()).expect_err("no such token");
-    assert!(matches!(error.kind(), ErrorKind::PlaceholderNotOneId { ids, .. } if ids.len() == 13));
+    assert!(matches!(error.kind(), ErrorKind::PlaceholderNotRegistered { ids, .. } if ids.len() == 13));
     assert_eq!(error.fault(), crate::Fault::Server);
     // InternVL's marker is text: there is nothing to look up.
     let chat = with_config("{}", |config| internvl::CHAT_CONTRACT.anchors(config, &Toy::default()));
