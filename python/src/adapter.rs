@@ -1,9 +1,10 @@
 //! Adapters from canonical prompts to what engines take.
 
 use crate::error::raise;
-use crate::ids::{Ids, to_python};
+use crate::ids::{Ids, replaced_list};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 use std::borrow::Cow;
 use typecase::engine::RawMedia;
 use typecase::engine::{canonical, vllm};
@@ -59,7 +60,10 @@ impl VllmKimiK3 {
         let (adapter, view) = (&self.0, &*slice);
         match py.detach(|| adapter.prompt_ids(view, &media)) {
             Ok(Cow::Borrowed(_)) => Ok(ids),
-            Ok(Cow::Owned(out)) => to_python(&ids, &out),
+            Ok(Cow::Owned(out)) => match ids.cast::<PyList>() {
+                Ok(list) => replaced_list(list, view, adapter.anchor(), adapter.placeholder()),
+                Err(_) => crate::ids::view(py, &out),
+            },
             Err(error) => Err(raise(py, error)),
         }
     }

@@ -18,7 +18,14 @@ pub(crate) enum Ids<'py> {
 
 impl<'py> Ids<'py> {
     pub(crate) fn read(object: &Bound<'py, PyAny>) -> PyResult<Self> {
-        if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+        if let Ok(list) = object.cast::<PyList>() {
+            return list
+                .iter()
+                .map(|id| id.extract())
+                .collect::<PyResult<_>>()
+                .map(Ids::Owned);
+        }
+        if object.is_instance_of::<PyTuple>() {
             return Ok(Ids::Owned(object.extract()?));
         }
         let Ok(view) = PyMemoryView::from(object) else {
@@ -63,13 +70,25 @@ fn narrow<'py, const N: usize>(chunks: &[[u8; N]], read: impl Fn(&[u8; N]) -> i6
         .ok_or_else(|| PyValueError::new_err("token ids must be between 0 and 4294967295"))
 }
 
-/// Ids for Python, in the form in which `given` was: a list for a list, else a view of 32-bit integers.
-pub(crate) fn to_python<'py>(given: &Bound<'py, PyAny>, ids: &[u32]) -> PyResult<Bound<'py, PyAny>> {
-    let py = given.py();
-    match given.is_instance_of::<PyList>() {
-        true => Ok(PyList::new(py, ids)?.into_any()),
-        false => view(py, ids),
+/// A list like `given`, whose ids are `ids`, with `with` in place of each `anchor`. What is between is copied as
+/// references: making 100,000 `int` objects costs more than everything else together.
+pub(crate) fn replaced_list<'py>(
+    given: &Bound<'py, PyList>,
+    ids: &[u32],
+    anchor: u32,
+    with: &[u32],
+) -> PyResult<Bound<'py, PyAny>> {
+    let with = PyList::new(given.py(), with)?;
+    let out = PyList::empty(given.py());
+    let append = |part: &Bound<'py, PyList>| out.set_slice(out.len(), out.len(), part.as_any());
+    let mut copied = 0;
+    for (position, _) in ids.iter().enumerate().filter(|(_, id)| **id == anchor) {
+        append(&given.get_slice(copied, position))?;
+        append(&with)?;
+        copied = position + 1;
     }
+    append(&given.get_slice(copied, given.len()))?;
+    Ok(out.into_any())
 }
 
 /// A read-only `memoryview` of 32-bit integers, which owns them.
