@@ -1,11 +1,11 @@
 //! Evaluates expressions.
 
 use super::State;
-use crate::compile::program::{Binary, Cond, Expr, FilterStep, KnownFilter, KnownTest, TestExpr};
+use crate::compile::program::{Attr, Binary, Cond, Expr, FilterStep, KnownFilter, KnownTest, TestExpr};
 use crate::error::{Error, Result};
 use crate::syntax::ast::{BinaryOp, CompareOp};
 use crate::value::compare::{self, OrderOp};
-use crate::value::{Class, Object, Origin, Text, Undefined, Value, arith};
+use crate::value::{Class, Dict, Object, Origin, Text, Undefined, Value, arith};
 use smallvec::SmallVec;
 
 /// Evaluated operands, on the stack if they are few.
@@ -27,71 +27,39 @@ impl<'a> State<'a> {
                 Some(value) => value,
                 None => self.undefined(Undefined::Name(self.program.context[*index as usize])),
             },
-            Expr::Attr(attr) => {
-                let value = self.eval(&attr.value)?;
-                match value {
-                    Value::Dict(dict) if attr.only_key => match dict.get(attr.name) {
-                        Some(value) => value,
-                        None => self.undefined(Undefined::Attribute {
-                            owner: "dict object",
-                            name: attr.name,
-                        }),
-                    },
-                    Value::Object(Object {
-                        class: Class::Namespace,
-                        index,
-                    }) if let Some(value) = self.namespaces[index as usize].get(attr.name) => value,
-                    Value::Object(Object {
-                        class: Class::Loop,
-                        index,
-                    }) if let Some(attribute) = attr.of_loop => self
-                        .loop_attribute(index, attribute)
-                        .map_err(|err| err.at_offset(attr.at))?,
-                    value => self.getattr(value, attr.name).map_err(|err| err.at_offset(attr.at))?,
+            Expr::Attr(attr) => match self.direct(&attr.value) {
+                Some(Value::Dict(dict)) if attr.only_key => self.key_of(dict, attr.name),
+                Some(Value::Object(Object {
+                    class: Class::Namespace,
+                    index,
+                })) if let Some(value) = self.namespaces[*index as usize].get(attr.name) => value,
+                _ => {
+                    let value = self.eval(&attr.value)?;
+                    self.attr(attr, value)?
                 }
-            }
-            Expr::Item(item) => {
-                let value = self.eval(&item.value)?;
-                let key = self.eval(&item.key)?;
-                match (value, key) {
-                    (Value::Dict(dict), Value::Str(name)) if let Some(value) = dict.get(name.as_str()) => value,
-                    (Value::List(list), Value::Int(index @ 0.., _))
-                        if let Some(value) = list.items().get(index as usize) =>
-                    {
-                        *value
+            },
+            Expr::Item(item) => match (self.direct(&item.value), &item.key) {
+                (Some(Value::Dict(dict)), Expr::Const(Value::Str(name)))
+                    if let Some(value) = dict.get(name.as_str()) =>
+                {
+                    value
+                }
+                _ => {
+                    let value = self.eval(&item.value)?;
+                    let key = self.eval(&item.key)?;
+                    match (value, key) {
+                        (Value::Dict(dict), Value::Str(name)) if let Some(value) = dict.get(name.as_str()) => value,
+                        (Value::List(list), Value::Int(index @ 0.., _))
+                            if let Some(value) = list.items().get(index as usize) =>
+                        {
+                            *value
+                        }
+                        (value, key) => self.getitem(value, key).map_err(|err| err.at_offset(item.at))?,
                     }
-                    (value, key) => self.getitem(value, key).map_err(|err| err.at_offset(item.at))?,
                 }
-            }
-            Expr::Outer(outer) => {
-                let (links, slot, name) = **outer;
-                match self.get_place(crate::compile::program::Place::Outer(links, slot)) {
-                    Some(value) => value,
-                    None => self.undefined(Undefined::Name(name)),
-                }
-            }
+            },
             Expr::Compare(_) | Expr::CompareChain(_) | Expr::Not(_) | Expr::Test(_) | Expr::IsDefined(..) => {
                 Value::Bool(self.truth(expr)?, Origin::COMPUTED)
-            }
-            Expr::And(operands) => {
-                let mut value = Value::None(Origin::COMPUTED);
-                for operand in operands {
-                    value = self.eval(operand)?;
-                    if !self.truthy(value)? {
-                        break;
-                    }
-                }
-                value
-            }
-            Expr::Or(operands) => {
-                let mut value = Value::None(Origin::COMPUTED);
-                for operand in operands {
-                    value = self.eval(operand)?;
-                    if self.truthy(value)? {
-                        break;
-                    }
-                }
-                value
             }
             Expr::Cond(cond) => match self.chosen(cond)? {
                 Some(expr) => self.eval(expr)?,
@@ -109,6 +77,75 @@ impl<'a> State<'a> {
                 self.filter_step(&filter.step, value)?
             }
             Expr::Call(call) => self.eval_call(call)?,
+            _ => return self.eval_other(expr),
+        })
+    }
+
+    /// The variable that `expr` is, if it is set. Looking at it where it is spares a copy, which would have to wait for
+    /// the store that put it there.
+    #[inline]
+    fn direct(&self, expr: &Expr<'a>) -> Option<&Value<'a>> {
+        match expr {
+            Expr::Local(slot, _) => self.slots[self.base + *slot as usize].as_ref(),
+            Expr::Root(slot, _) => self.slots[*slot as usize].as_ref(),
+            Expr::Context(index) => self.context[*index as usize].as_ref(),
+            _ => None,
+        }
+    }
+
+    /// `dict.name`, where `name` can only be a key.
+    #[inline]
+    fn key_of(&self, dict: &Dict<'a>, name: &'a str) -> Value<'a> {
+        match dict.get(name) {
+            Some(value) => value,
+            None => self.undefined(Undefined::Attribute {
+                owner: "dict object",
+                name,
+            }),
+        }
+    }
+
+    fn attr(&mut self, attr: &'a Attr<'a>, value: Value<'a>) -> Result<Value<'a>> {
+        Ok(match value {
+            Value::Dict(dict) if attr.only_key => self.key_of(dict, attr.name),
+            Value::Object(Object {
+                class: Class::Namespace,
+                index,
+            }) if let Some(value) = self.namespaces[index as usize].get(attr.name) => value,
+            Value::Object(Object {
+                class: Class::Loop,
+                index,
+            }) if let Some(attribute) = attr.of_loop => self
+                .loop_attribute(index, attribute)
+                .map_err(|err| err.at_offset(attr.at))?,
+            value => self.getattr(value, attr.name).map_err(|err| err.at_offset(attr.at))?,
+        })
+    }
+
+    /// The expressions that need more room on the stack, or are rare.
+    #[inline(never)]
+    fn eval_other(&mut self, expr: &'a Expr<'a>) -> Result<Value<'a>> {
+        Ok(match expr {
+            Expr::And(operands) => {
+                let mut value = Value::None(Origin::COMPUTED);
+                for operand in operands {
+                    value = self.eval(operand)?;
+                    if !value.is_true() {
+                        break;
+                    }
+                }
+                value
+            }
+            Expr::Or(operands) => {
+                let mut value = Value::None(Origin::COMPUTED);
+                for operand in operands {
+                    value = self.eval(operand)?;
+                    if value.is_true() {
+                        break;
+                    }
+                }
+                value
+            }
             Expr::Slice(node) => {
                 let value = self.eval(&node.value)?;
                 let mut parts = [None; 3];
@@ -146,7 +183,15 @@ impl<'a> State<'a> {
                 let value = self.eval(&node.0)?;
                 arith::unary(false, &value, self.arena).map_err(|err| Error::from(err).at_offset(node.1))?
             }
+            Expr::Outer(outer) => {
+                let (links, slot, name) = **outer;
+                match self.get_place(crate::compile::program::Place::Outer(links, slot)) {
+                    Some(value) => value,
+                    None => self.undefined(Undefined::Name(name)),
+                }
+            }
             Expr::BigInt(int) => Value::BigInt(int, Origin::COMPUTED),
+            _ => return Err(self.impossible("an expression that is evaluated elsewhere")),
         })
     }
 
@@ -229,10 +274,10 @@ impl<'a> State<'a> {
                 Some(expr) => self.truth(expr),
                 None => Ok(false),
             },
-            _ => {
-                let value = self.eval(expr)?;
-                self.truthy(value)
-            }
+            _ => match self.direct(expr) {
+                Some(value) => Ok(value.is_true()),
+                None => Ok(self.eval(expr)?.is_true()),
+            },
         }
     }
 
@@ -244,29 +289,9 @@ impl<'a> State<'a> {
             Expr::Context(index) => is_set(self.context[*index as usize]),
             Expr::Attr(attr) if attr.only_key => match self.eval(&attr.value)? {
                 Value::Dict(dict) => is_set(dict.get(attr.name)),
-                value => is_set(Some(
-                    self.getattr(value, attr.name).map_err(|err| err.at_offset(attr.at))?,
-                )),
+                value => is_set(Some(self.attr(attr, value)?)),
             },
             expr => is_set(Some(self.eval(expr)?)),
-        })
-    }
-
-    /// `bool(value)`
-    pub(crate) fn truthy(&mut self, value: Value<'a>) -> Result<bool> {
-        Ok(match value {
-            Value::Bool(flag, _) => flag,
-            Value::Str(text) | Value::Markup(text) => !text.is_empty(),
-            Value::None(_) | Value::Undefined(_) => false,
-            Value::List(list) | Value::Tuple(list) => !list.is_empty(),
-            Value::Dict(dict) => !dict.is_empty(),
-            Value::Int(int, _) => int != 0,
-            Value::Float(float, _) => float != 0.0,
-            Value::Range(range) => !range.is_empty(),
-            Value::DictView(view) => !view.dict.is_empty(),
-            // `LoopContext` has a length.
-            Value::Object(Object { class: Class::Loop, .. }) => true,
-            Value::BigInt(..) | Value::Method(_) | Value::Object(_) => true,
         })
     }
 
@@ -315,6 +340,7 @@ impl<'a> State<'a> {
         Ok(compare::contains(&container, &item, self.arena)?)
     }
 
+    #[inline(never)]
     fn test_expr(&mut self, test: &'a TestExpr<'a>) -> Result<bool> {
         let value = self.eval(&test.value)?;
         let holds = match test.known {
@@ -327,34 +353,24 @@ impl<'a> State<'a> {
                 let Some(run) = test.run else {
                     return Err(Error::runtime(format!("No test named '{}' found.", test.name)).at_offset(test.at));
                 };
-                let result = if test.args.is_empty() {
-                    run(self, value, crate::builtins::Args::NONE)
-                } else {
-                    let args = self.eval_args(&test.args, None).map_err(|err| err.at_offset(test.at))?;
-                    run(self, value, args.as_args())
-                };
-                result.map_err(|err| err.at_offset(test.at))?
+                self.apply_with(run, value, &test.args)
+                    .map_err(|err| err.at_offset(test.at))?
             }
         };
         Ok(holds != test.negated)
     }
 
     pub(super) fn filter_step(&mut self, step: &'a FilterStep<'a>, value: Value<'a>) -> Result<Value<'a>> {
-        if step.known == KnownFilter::Trim
-            && let Value::Str(text) = value
-        {
-            return Ok(Value::Str(self.trim(text)?));
+        match (step.known, value) {
+            (KnownFilter::Trim, Value::Str(text)) => return Ok(Value::Str(self.trim(text)?)),
+            (KnownFilter::Length, Value::List(list)) => return Ok(Value::Int(list.len() as i64, Origin::COMPUTED)),
+            _ => {}
         }
         let Some(run) = step.run else {
             return Err(Error::runtime(format!("No filter named '{}' found.", step.name)).at_offset(step.at));
         };
-        let result = if step.args.is_empty() {
-            run(self, value, crate::builtins::Args::NONE)
-        } else {
-            let args = self.eval_args(&step.args, None).map_err(|err| err.at_offset(step.at))?;
-            run(self, value, args.as_args())
-        };
-        result.map_err(|err| err.at_offset(step.at))
+        self.apply_with(run, value, &step.args)
+            .map_err(|err| err.at_offset(step.at))
     }
 
     fn trim(&mut self, text: Text<'a>) -> Result<Text<'a>> {
