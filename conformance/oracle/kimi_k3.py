@@ -126,7 +126,7 @@ class Generator:
         if role == "tool":
             if r.random() < .75: message["tool_call_id"] = self.call_id()
             if r.random() < .1: message["id"] = self.call_id()
-            if r.random() < .2: message["tool"] = self.odd(self.word, .2)
+            if r.random() < .7: message[r.choice(["tool", "name"])] = self.odd(self.word, .1)
         if role == "system" and r.random() < .3 or r.random() < .02:
             message["tools"] = self.odd(lambda: [self.object() for _ in range(r.randint(0, 3))], .2)
         if r.random() < .05: message["partial"] = True

@@ -177,6 +177,49 @@ pub enum ErrorKind {
         /// Why not.
         reason: String,
     },
+    /// An id that the vocabulary does not have was to be decoded.
+    UnknownId {
+        /// The id.
+        id: u32,
+    },
+    /// There is no such model directory.
+    NoModelDirectory {
+        /// The path that was given.
+        directory: String,
+    },
+    /// A model directory lacks a file.
+    MissingModelFile {
+        /// Where it was looked for.
+        file: String,
+    },
+    /// A file of a model is not what it should be.
+    BrokenModelFile {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A model directory has no vocabulary that can be read.
+    NoVocabulary {
+        /// The directory.
+        directory: String,
+    },
+    /// A media placeholder does not encode to the one id that `config.json` names.
+    PlaceholderNotOneId {
+        /// How the placeholder is spelled.
+        token: String,
+        /// The ids it encodes to.
+        ids: Vec<u32>,
+        /// The key of `config.json` that names the id.
+        key: String,
+        /// The id that it names.
+        expected: u32,
+    },
+    /// A text could not be turned into ids.
+    Encoding {
+        /// What the tokenizer says.
+        reason: String,
+    },
 }
 
 impl ErrorKind {
@@ -210,6 +253,13 @@ impl ErrorKind {
             Self::UnsupportedMedia { .. } => "unsupported_media",
             Self::UnreadableImage { .. } => "unreadable_image",
             Self::MediaCount { .. } => "media_count",
+            Self::UnknownId { .. } => "unknown_id",
+            Self::NoModelDirectory { .. } => "no_model_directory",
+            Self::MissingModelFile { .. } => "missing_model_file",
+            Self::BrokenModelFile { .. } => "broken_model_file",
+            Self::NoVocabulary { .. } => "no_vocabulary",
+            Self::PlaceholderNotOneId { .. } => "placeholder_not_one_id",
+            Self::Encoding { .. } => "encoding",
             Self::PlaceholderQuoted { .. } => "placeholder_quoted",
             Self::PlaceholderNotRegistered { .. } => "placeholder_not_registered",
             Self::ModelSetting { .. } => "model_setting",
@@ -232,6 +282,7 @@ impl ErrorKind {
             | Self::UnresolvedTool
             | Self::InvalidArguments { .. }
             | Self::NotJson { .. }
+            | Self::UnknownId { .. }
             | Self::EmptyImage { .. }
             | Self::AspectRatio { .. }
             | Self::TooFewFrames { .. }
@@ -239,7 +290,14 @@ impl ErrorKind {
             | Self::UnreadableImage { .. }
             | Self::MediaCount { .. }
             | Self::PlaceholderQuoted { .. } => Fault::Client,
-            Self::PlaceholderNotRegistered { .. } | Self::ModelSetting { .. } => Fault::Server,
+            Self::NoModelDirectory { .. }
+            | Self::MissingModelFile { .. }
+            | Self::BrokenModelFile { .. }
+            | Self::NoVocabulary { .. }
+            | Self::PlaceholderNotOneId { .. }
+            | Self::Encoding { .. }
+            | Self::PlaceholderNotRegistered { .. }
+            | Self::ModelSetting { .. } => Fault::Server,
         }
     }
 }
@@ -403,6 +461,25 @@ impl fmt::Display for ErrorKind {
                 write!(f, "tool arguments must be an object or a JSON text of one, {reason}")
             }
             Self::NotJson { reason } => write!(f, "cannot be written as JSON: {reason}"),
+            Self::UnknownId { id } => write!(f, "the vocabulary has no token with the id {id}"),
+            Self::NoModelDirectory { directory } => write!(f, "{directory} is no directory"),
+            Self::MissingModelFile { file } => write!(f, "{file} is missing"),
+            Self::BrokenModelFile { file, reason } => write!(f, "{file}: {reason}"),
+            Self::NoVocabulary { directory } => write!(
+                f,
+                "no vocabulary in {directory}; looked for tokenizer.json, tiktoken.model and tekken.json"
+            ),
+            Self::PlaceholderNotOneId {
+                token,
+                ids,
+                key,
+                expected,
+            } => write!(
+                f,
+                "the media placeholder {token} encodes to {ids:?}, but {key} in config.json says {expected}; \
+                 it has to be that one id"
+            ),
+            Self::Encoding { reason } => write!(f, "cannot encode the text: {reason}"),
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use super::program::{
     Args, Attr, Binary, Call, Compare, CompareChain, Cond, DictExpr, Expr, FilterExpr, FilterStep, Item, KnownFilter,
-    KnownTest, Many, Place, SliceExpr, TestExpr,
+    KnownTest, Many, Methods, Place, SliceExpr, TestExpr,
 };
 use super::scope::Load;
 use super::{Compiler, Frame};
-use crate::builtins::{filters, find, tests};
+use crate::builtins::{filters, find, methods, tests};
 use crate::error::{Error, ErrorKind, Result};
 use crate::syntax::ast::{self, BinaryOp, Const, ExprKind, FilterCall, UnaryOp};
 use crate::value::{Origin, Text, Value};
@@ -66,11 +66,7 @@ impl<'p> Compiler<'_, 'p> {
             })),
             // A slice that is an item of a tuple: the tuple is a key that nothing has.
             ExprKind::Slice { .. } => {
-                return Err(Error::new(
-                    ErrorKind::Unsupported,
-                    "a slice within a tuple that is a key",
-                )
-                .at_offset(at));
+                return Err(Error::new(ErrorKind::Unsupported, "a slice within a tuple that is a key").at_offset(at));
             }
             ExprKind::Concat(items) => Expr::Concat(Box::new(Many {
                 operands: items
@@ -127,16 +123,25 @@ impl<'p> Compiler<'_, 'p> {
                 right: self.expr(right, frame)?,
                 at,
             })),
-            ExprKind::Unary { op: UnaryOp::Not, value } => match &value.kind {
+            ExprKind::Unary {
+                op: UnaryOp::Not,
+                value,
+            } => match &value.kind {
                 ExprKind::Test { value, test } => self.test(value, test, frame, true)?,
                 _ => Expr::Not(Box::new(self.expr(value, frame)?)),
             },
-            ExprKind::Unary { op: UnaryOp::Neg, value } => match self.expr(value, frame)? {
+            ExprKind::Unary {
+                op: UnaryOp::Neg,
+                value,
+            } => match self.expr(value, frame)? {
                 Expr::Const(Value::Int(int, origin)) if int != i64::MIN => Expr::Const(Value::Int(-int, origin)),
                 Expr::Const(Value::Float(float, origin)) => Expr::Const(Value::Float(-float, origin)),
                 value => Expr::Negate(Box::new((value, at))),
             },
-            ExprKind::Unary { op: UnaryOp::Pos, value } => Expr::Plus(Box::new((self.expr(value, frame)?, at))),
+            ExprKind::Unary {
+                op: UnaryOp::Pos,
+                value,
+            } => Expr::Plus(Box::new((self.expr(value, frame)?, at))),
         })
     }
 
@@ -203,8 +208,17 @@ impl<'p> Compiler<'_, 'p> {
         at: u32,
         frame: Frame,
     ) -> Result<Call<'p>> {
+        let methods = match &callee.kind {
+            ExprKind::Getattr { name, .. } => Methods {
+                str: find(methods::str::METHODS, name),
+                dict: find(methods::dict::METHODS, name),
+                list: find(methods::list::METHODS, name),
+            },
+            _ => Methods::default(),
+        };
         Ok(Call {
             callee: self.expr(callee, frame)?,
+            methods,
             args: self.args(args, frame)?,
             at,
         })
@@ -226,6 +240,7 @@ impl<'p> Compiler<'_, 'p> {
             keyword: keyword.into(),
             star: self.optional(args.star.as_ref(), frame)?.map(Box::new),
             double_star: self.optional(args.double_star.as_ref(), frame)?.map(Box::new),
+            plain: args.keywords.is_empty() && args.star.is_none() && args.double_star.is_none(),
         })
     }
 
@@ -244,6 +259,7 @@ impl<'p> Compiler<'_, 'p> {
             known: match &*filter.name {
                 "tojson" => KnownFilter::Tojson,
                 "trim" if args.is_empty() => KnownFilter::Trim,
+                "length" | "count" if args.is_empty() => KnownFilter::Length,
                 _ => KnownFilter::Other,
             },
             args,
@@ -251,13 +267,7 @@ impl<'p> Compiler<'_, 'p> {
         })
     }
 
-    fn test(
-        &mut self,
-        value: &ast::Expr<'p>,
-        test: &FilterCall<'p>,
-        frame: Frame,
-        negated: bool,
-    ) -> Result<Expr<'p>> {
+    fn test(&mut self, value: &ast::Expr<'p>, test: &FilterCall<'p>, frame: Frame, negated: bool) -> Result<Expr<'p>> {
         let run = find(tests::TESTS, &test.name);
         let no_args = test.args.positional.is_empty()
             && test.args.keywords.is_empty()
