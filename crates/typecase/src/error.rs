@@ -76,6 +76,13 @@ pub enum ErrorKind {
         /// The id that it names.
         expected: u32,
     },
+    /// A model has no chat template of the name, or none that is the default.
+    NoSuchTemplate {
+        /// The name, if the request gave one.
+        requested: Option<String>,
+        /// The names there are.
+        available: Vec<String>,
+    },
     /// A text could not be turned into ids.
     Encoding {
         /// What the tokenizer says.
@@ -127,11 +134,14 @@ impl Error {
     /// Who has to change something.
     pub fn fault(&self) -> Fault {
         match self.0.kind {
-            ErrorKind::InvalidJson { .. } | ErrorKind::UnknownId { .. } => Fault::Client,
+            ErrorKind::InvalidJson { .. }
+            | ErrorKind::UnknownId { .. }
+            | ErrorKind::NoSuchTemplate { requested: Some(_), .. } => Fault::Client,
             ErrorKind::NoModelDirectory { .. }
             | ErrorKind::MissingModelFile { .. }
             | ErrorKind::BrokenModelFile { .. }
             | ErrorKind::NoVocabulary { .. }
+            | ErrorKind::NoSuchTemplate { requested: None, .. }
             | ErrorKind::PlaceholderNotOneId { .. }
             | ErrorKind::Encoding { .. } => Fault::Server,
         }
@@ -150,6 +160,16 @@ impl fmt::Display for ErrorKind {
                 f,
                 "no vocabulary in {directory}; looked for tokenizer.json, tiktoken.model and tekken.json"
             ),
+            Self::NoSuchTemplate { requested, available } => {
+                match requested {
+                    Some(name) => write!(f, "the model has no chat template {name:?}")?,
+                    None => f.write_str("the model has no default chat template")?,
+                }
+                match available.is_empty() {
+                    true => f.write_str(", nor any other"),
+                    false => write!(f, "; it has {}", available.join(", ")),
+                }
+            }
             Self::PlaceholderNotOneId {
                 token,
                 ids,

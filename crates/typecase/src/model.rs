@@ -1,8 +1,11 @@
 //! A model directory: what ties format, tokenizer and media together.
 
 mod files;
+pub(crate) mod special_tokens;
+mod templates;
 
 pub use files::ModelFiles;
+pub use templates::{ChatTemplates, NamedTemplate};
 
 use crate::prompt::{Prompt, SpecialTokens};
 use crate::tokenizer::{Tokenizer, Tokens};
@@ -17,6 +20,8 @@ pub struct Model {
     config: String,
     model_type: Option<String>,
     architectures: Vec<String>,
+    special_tokens: Vec<(String, String)>,
+    templates: ChatTemplates,
     tokenizer: Tokenizer,
 }
 
@@ -60,13 +65,17 @@ impl Model {
             .map_or(Vec::new(), |names| {
                 names.items().iter().copied().filter_map(text).collect()
             });
-        let tokenizer = Tokenizer::load(&files)?;
+        let special_tokens = special_tokens::named(&files)?;
+        let templates = ChatTemplates::load(&files)?;
+        let tokenizer = Tokenizer::from_files(&files)?;
         check_placeholders(&files, model_type.as_deref(), parsed, &tokenizer)?;
         Ok(Model {
             files,
             config,
             model_type,
             architectures,
+            special_tokens,
+            templates,
             tokenizer,
         })
     }
@@ -92,6 +101,16 @@ impl Model {
     /// The tokenizer.
     pub fn tokenizer(&self) -> &Tokenizer {
         &self.tokenizer
+    }
+
+    /// The tokens that the configuration names, which templates may write: `("bos_token", "<s>")`.
+    pub fn special_tokens(&self) -> &[(String, String)] {
+        &self.special_tokens
+    }
+
+    /// The chat templates that come with the model.
+    pub fn templates(&self) -> &ChatTemplates {
+        &self.templates
     }
 
     /// Where the model's files are.

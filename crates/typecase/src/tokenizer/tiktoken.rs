@@ -7,7 +7,7 @@
 
 use super::added_tokens::{AddedToken, AddedTokens};
 use super::byte_table::ByteTable;
-use super::vocabulary::Vocabulary;
+use super::vocabulary::{Piece, Vocabulary, encoding_error, to_text};
 use super::{Tokenizer, chunking};
 use crate::model::ModelFiles;
 use crate::{Error, ErrorKind, Result};
@@ -18,6 +18,18 @@ use typecase_jinja::value::{Arena, Value};
 
 pub(super) const FILE: &str = "tiktoken.model";
 const CONFIG: &str = "tokenizer_config.json";
+
+/// Whether `files` hold a vocabulary of a known family. A `tokenizer.json` beside it is then someone's conversion.
+pub(super) fn recognizes(files: &ModelFiles) -> Result<bool> {
+    if !files.has(FILE) {
+        return Ok(false);
+    }
+    let Some(config) = files.read_optional(CONFIG)? else {
+        return Ok(false);
+    };
+    let arena = Arena::new();
+    Ok(is_kimi(files.parse(CONFIG, &config, &arena)?))
+}
 
 /// Reads `tiktoken.model` and `tokenizer_config.json`.
 pub(super) fn load(files: &ModelFiles) -> Result<Tokenizer> {
@@ -43,7 +55,9 @@ pub(super) fn load(files: &ModelFiles) -> Result<Tokenizer> {
     let window = special_window(config, ranks.len() as u32);
     let inner = fastokens::Tokenizer::from_tiktoken_ranks_with_added_tokens(&ranks, KIMI_PATTERN, &[])
         .map_err(|err| broken(err.to_string()))?;
-    let bytes = ByteTable::new(ranks.iter().map(|(bytes, rank)| (*rank, bytes.as_slice())));
+    let plain = ranks.iter().map(|(bytes, rank)| (*rank, bytes.as_slice()));
+    let special = window.iter().map(|token| (token.id, token.content.as_bytes()));
+    let bytes = ByteTable::new(plain.chain(special));
     Ok(Tokenizer::new(
         Box::new(Ranks { inner, bytes }),
         AddedTokens::new(window),
@@ -131,13 +145,9 @@ impl std::fmt::Debug for Ranks {
 }
 
 impl Vocabulary for Ranks {
-    fn encode(&self, text: &str, ids: &mut Vec<u32>) -> Result<()> {
-        for chunk in chunking::chunks(text) {
-            let encoded = self.inner.encode_ordinary(chunk).map_err(|err| {
-                Error::new(ErrorKind::Encoding {
-                    reason: err.to_string(),
-                })
-            })?;
+    fn encode(&self, piece: Piece<'_>, ids: &mut Vec<u32>) -> Result<()> {
+        for chunk in chunking::chunks(piece.text) {
+            let encoded = self.inner.encode_ordinary(chunk).map_err(encoding_error)?;
             match ids.is_empty() {
                 true => *ids = encoded,
                 false => ids.extend_from_slice(&encoded),
@@ -146,13 +156,30 @@ impl Vocabulary for Ranks {
         Ok(())
     }
 
-    fn ranges(&self, text: &str, start: usize, ids: &[u32], ranges: &mut Vec<Range<usize>>) -> Result<()> {
-        let end = self.bytes.ranges(ids, start, ranges);
-        debug_assert_eq!(end, start + text.len(), "byte-level tokens joined are the text");
+    fn ranges(&self, piece: Piece<'_>, ids: &[u32], ranges: &mut Vec<Range<usize>>) -> Result<()> {
+        let end = self.bytes.ranges(ids, 0, ranges);
+        debug_assert_eq!(end, piece.text.len(), "byte-level tokens joined are the text");
         Ok(())
     }
 
     fn token_bytes(&self, id: u32) -> Option<&[u8]> {
         self.bytes.token(id)
+    }
+
+    fn decode(&self, ids: &[u32], skip_special: bool, added_tokens: &AddedTokens) -> Result<String> {
+        let mut bytes = Vec::with_capacity(ids.len() * 4);
+        for &id in ids {
+            match self.bytes.token(id) {
+                _ if skip_special && added_tokens.by_id(id).is_some_and(|token| token.special) => {}
+                Some(token) => bytes.extend_from_slice(token),
+                // As the reference: an id outside the vocabulary is an error (`KeyError`).
+                None => return Err(Error::new(ErrorKind::UnknownId { id })),
+            }
+        }
+        Ok(to_text(bytes))
+    }
+
+    fn is_byte_level(&self) -> bool {
+        true
     }
 }
