@@ -12,8 +12,12 @@ tokens around; those without any added token; the text of the former again; and 
 import argparse
 import gzip
 import json
+import os
 import pathlib
 import sys
+
+# Everything needed is in the directory; asking the hub about it would only wait for the network.
+os.environ["HF_HUB_OFFLINE"] = "1"
 
 import tokenizers
 import transformers
