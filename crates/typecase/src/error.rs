@@ -1,8 +1,10 @@
 //! The error of this crate: what is wrong, where in the request, and whose fault it is.
 
+use crate::media::image_header::UnreadableImage;
+use crate::prompt::Modality;
 use std::fmt;
 use typecase_jinja::value::json::ParseErrorKind;
-use typecase_jinja::value::{Path, Step};
+use typecase_jinja::value::{Path, Step, Value};
 
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -37,6 +39,143 @@ pub enum ErrorKind {
         reason: ParseErrorKind,
         /// Byte offset in the body.
         offset: usize,
+    },
+    /// A side of an image is 0 pixels long.
+    EmptyImage {
+        /// Width, in pixels.
+        width_px: u32,
+        /// Height, in pixels.
+        height_px: u32,
+    },
+    /// An image is longer, compared to its other side, than the model's image processor takes.
+    AspectRatio {
+        /// Width, in pixels.
+        width_px: u32,
+        /// Height, in pixels.
+        height_px: u32,
+        /// The longest side may be this many times the shortest.
+        limit: u32,
+    },
+    /// A video has fewer frames than make one group.
+    TooFewFrames {
+        /// Sampled frames.
+        frames: usize,
+        /// Frames of a group.
+        at_least: usize,
+    },
+    /// A kind of media that the model does not take.
+    UnsupportedMedia {
+        /// The kind.
+        modality: Modality,
+        /// The model's family.
+        family: &'static str,
+    },
+    /// The size of an image cannot be read from its file.
+    UnreadableImage {
+        /// Why.
+        reason: UnreadableImage,
+    },
+    /// There are not as many placeholders in the prompt as there are media items.
+    MediaCount {
+        /// The kind of media.
+        modality: Modality,
+        /// Placeholders in the prompt's ids.
+        placeholders: usize,
+        /// Media items that came with it.
+        items: usize,
+    },
+    /// Ordinary text of the prompt has the ids that an engine takes for a placeholder, in front of a real one: the
+    /// engine would put the image there.
+    PlaceholderQuoted {
+        /// Position of the text in the prompt's ids.
+        position: usize,
+    },
+    /// A placeholder is not one registered token of the model's vocabulary.
+    PlaceholderNotRegistered {
+        /// Its spelling.
+        token: String,
+        /// The ids it encodes to; none where it was only looked up.
+        ids: Vec<u32>,
+    },
+    /// A setting in the model's files is not what it has to be.
+    ModelSetting {
+        /// Its key, with those of the objects it is in.
+        key: String,
+        /// What is there.
+        found: String,
+        /// What has to be.
+        expected: String,
+    },
+    /// A field holds a value of another type than it can have.
+    WrongType {
+        /// The JSON type that was found: `array`, `null`, ...
+        found: &'static str,
+        /// What would be right.
+        expected: &'static str,
+    },
+    /// A field that must be there is not.
+    MissingField {
+        /// Its name.
+        field: &'static str,
+    },
+    /// A field holds a word or number that nothing is known by.
+    UnsupportedValue {
+        /// What was found, shortened.
+        found: String,
+        /// What would be right.
+        expected: &'static str,
+    },
+    /// A message role that the format has no place for.
+    UnsupportedRole {
+        /// The role, shortened.
+        found: String,
+        /// The roles it has.
+        supported: &'static str,
+    },
+    /// A content part of a type that the format has no place for.
+    UnsupportedPart {
+        /// The type of the part, shortened.
+        found: String,
+        /// The format.
+        format: &'static str,
+        /// The types it takes.
+        supported: &'static str,
+    },
+    /// Two fields that exclude each other.
+    Conflict {
+        /// One of them.
+        one: &'static str,
+        /// The other.
+        other: &'static str,
+        /// Why they exclude each other, or what to do.
+        reason: &'static str,
+    },
+    /// The final message cannot be continued.
+    CannotContinue {
+        /// Why not.
+        reason: &'static str,
+    },
+    /// A field that would be lost: the format has no place for it there.
+    Misplaced {
+        /// Where it may stand.
+        allowed: &'static str,
+    },
+    /// The tool choice names a tool that the request does not declare.
+    UnknownTool {
+        /// The name, shortened.
+        name: String,
+    },
+    /// A tool result that belongs to no call and names no tool.
+    UnresolvedTool,
+    /// The arguments of a tool call are no JSON object.
+    InvalidArguments {
+        /// What they are instead.
+        reason: String,
+    },
+    /// A value that has no JSON spelling; no value read from JSON is one.
+    NotJson {
+        /// Why not.
+        reason: String,
     },
     /// An id that the vocabulary does not have was to be decoded.
     UnknownId {
@@ -76,18 +215,115 @@ pub enum ErrorKind {
         /// The id that it names.
         expected: u32,
     },
-    /// A model has no chat template of the name, or none that is the default.
-    NoSuchTemplate {
-        /// The name, if the request gave one.
-        requested: Option<String>,
-        /// The names there are.
-        available: Vec<String>,
-    },
     /// A text could not be turned into ids.
     Encoding {
         /// What the tokenizer says.
         reason: String,
     },
+}
+
+impl ErrorKind {
+    /// A value of another type than `expected`.
+    pub fn wrong_type(found: Value<'_>, expected: &'static str) -> Self {
+        ErrorKind::WrongType {
+            found: json_type(found),
+            expected,
+        }
+    }
+
+    /// The kind in `snake_case`, as HTTP and JSON errors name it (`unsupported_part`).
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::InvalidJson { .. } => "invalid_json",
+            Self::WrongType { .. } => "wrong_type",
+            Self::MissingField { .. } => "missing_field",
+            Self::UnsupportedValue { .. } => "unsupported_value",
+            Self::UnsupportedRole { .. } => "unsupported_role",
+            Self::UnsupportedPart { .. } => "unsupported_part",
+            Self::Conflict { .. } => "conflict",
+            Self::CannotContinue { .. } => "cannot_continue",
+            Self::Misplaced { .. } => "misplaced",
+            Self::UnknownTool { .. } => "unknown_tool",
+            Self::UnresolvedTool => "unresolved_tool",
+            Self::InvalidArguments { .. } => "invalid_arguments",
+            Self::NotJson { .. } => "not_json",
+            Self::EmptyImage { .. } => "empty_image",
+            Self::AspectRatio { .. } => "aspect_ratio",
+            Self::TooFewFrames { .. } => "too_few_frames",
+            Self::UnsupportedMedia { .. } => "unsupported_media",
+            Self::UnreadableImage { .. } => "unreadable_image",
+            Self::MediaCount { .. } => "media_count",
+            Self::UnknownId { .. } => "unknown_id",
+            Self::NoModelDirectory { .. } => "no_model_directory",
+            Self::MissingModelFile { .. } => "missing_model_file",
+            Self::BrokenModelFile { .. } => "broken_model_file",
+            Self::NoVocabulary { .. } => "no_vocabulary",
+            Self::PlaceholderNotOneId { .. } => "placeholder_not_one_id",
+            Self::Encoding { .. } => "encoding",
+            Self::PlaceholderQuoted { .. } => "placeholder_quoted",
+            Self::PlaceholderNotRegistered { .. } => "placeholder_not_registered",
+            Self::ModelSetting { .. } => "model_setting",
+        }
+    }
+
+    /// Who has to change something.
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::InvalidJson { .. }
+            | Self::WrongType { .. }
+            | Self::MissingField { .. }
+            | Self::UnsupportedValue { .. }
+            | Self::UnsupportedRole { .. }
+            | Self::UnsupportedPart { .. }
+            | Self::Conflict { .. }
+            | Self::CannotContinue { .. }
+            | Self::Misplaced { .. }
+            | Self::UnknownTool { .. }
+            | Self::UnresolvedTool
+            | Self::InvalidArguments { .. }
+            | Self::NotJson { .. }
+            | Self::UnknownId { .. }
+            | Self::EmptyImage { .. }
+            | Self::AspectRatio { .. }
+            | Self::TooFewFrames { .. }
+            | Self::UnsupportedMedia { .. }
+            | Self::UnreadableImage { .. }
+            | Self::MediaCount { .. }
+            | Self::PlaceholderQuoted { .. } => Fault::Client,
+            Self::NoModelDirectory { .. }
+            | Self::MissingModelFile { .. }
+            | Self::BrokenModelFile { .. }
+            | Self::NoVocabulary { .. }
+            | Self::PlaceholderNotOneId { .. }
+            | Self::Encoding { .. }
+            | Self::PlaceholderNotRegistered { .. }
+            | Self::ModelSetting { .. } => Fault::Server,
+        }
+    }
+}
+
+/// The name that JSON has for the type of a value.
+pub(crate) fn json_type(value: Value<'_>) -> &'static str {
+    match value {
+        Value::None(_) => "null",
+        Value::Bool(..) => "boolean",
+        Value::Int(..) | Value::BigInt(..) | Value::Float(..) => "number",
+        Value::Str(_) => "string",
+        Value::List(_) | Value::Tuple(_) => "array",
+        Value::Dict(_) => "object",
+        other => other.type_name(),
+    }
+}
+
+/// Characters of a client's text that a message quotes at most.
+const MAX_SHOWN: usize = 64;
+
+/// `text` as a message quotes it.
+pub(crate) fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MAX_SHOWN) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}...", &text[..end]),
+    }
 }
 
 impl Error {
@@ -133,18 +369,13 @@ impl Error {
 
     /// Who has to change something.
     pub fn fault(&self) -> Fault {
-        match self.0.kind {
-            ErrorKind::InvalidJson { .. }
-            | ErrorKind::UnknownId { .. }
-            | ErrorKind::NoSuchTemplate { requested: Some(_), .. } => Fault::Client,
-            ErrorKind::NoModelDirectory { .. }
-            | ErrorKind::MissingModelFile { .. }
-            | ErrorKind::BrokenModelFile { .. }
-            | ErrorKind::NoVocabulary { .. }
-            | ErrorKind::NoSuchTemplate { requested: None, .. }
-            | ErrorKind::PlaceholderNotOneId { .. }
-            | ErrorKind::Encoding { .. } => Fault::Server,
-        }
+        self.0.kind.fault()
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Error::new(kind)
     }
 }
 
@@ -152,6 +383,84 @@ impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::InvalidJson { reason, offset } => write!(f, "invalid JSON: {reason} (at byte {offset})"),
+            Self::EmptyImage { width_px, height_px } => {
+                write!(
+                    f,
+                    "the image is {width_px} x {height_px} pixels; both sides must be at least 1"
+                )
+            }
+            Self::AspectRatio {
+                width_px,
+                height_px,
+                limit,
+            } => write!(
+                f,
+                "the image is {width_px} x {height_px} pixels; one side may be {limit} times as long as the other"
+            ),
+            Self::TooFewFrames { frames, at_least } => {
+                write!(
+                    f,
+                    "{frames} frames of the video were sampled; the model takes {at_least} or more"
+                )
+            }
+            Self::UnsupportedMedia { modality, family } => {
+                write!(f, "{} is not supported by {family}", modality.as_str())
+            }
+            Self::UnreadableImage { reason } => f.write_str(match reason {
+                UnreadableImage::UnknownFormat => "the image is none of PNG, JPEG, WebP, GIF and BMP",
+                UnreadableImage::Damaged => "the image's size cannot be read: the file is damaged or cut off",
+                UnreadableImage::NotInline => "the image is not inline: a data: URL is expected, nothing is fetched",
+            }),
+            Self::MediaCount {
+                modality,
+                placeholders,
+                items,
+            } => write!(
+                f,
+                "the prompt has {placeholders} {kind} placeholder(s) for {items} {kind} item(s)",
+                kind = modality.as_str()
+            ),
+            Self::PlaceholderQuoted { position } => write!(
+                f,
+                "text at token {position} spells the engine's image placeholder in front of a real one"
+            ),
+            Self::PlaceholderNotRegistered { token, ids } if ids.is_empty() => {
+                write!(f, "the placeholder {token} is no token of the vocabulary")
+            }
+            Self::PlaceholderNotRegistered { token, ids } => {
+                write!(
+                    f,
+                    "the placeholder {token} is not one registered token: it encodes to {ids:?}"
+                )
+            }
+            Self::ModelSetting { key, found, expected } => write!(f, "{key} is {found}; expected {expected}"),
+            Self::WrongType { found, expected } => write!(f, "expected {expected}, found {found}"),
+            Self::MissingField { field } => write!(f, "the field `{field}` is missing"),
+            Self::UnsupportedValue { found, expected } => write!(f, "expected {expected}, found {found:?}"),
+            Self::UnsupportedRole { found, supported } => {
+                write!(f, "role {found:?} is not supported; the roles are {supported}")
+            }
+            Self::UnsupportedPart {
+                found,
+                format,
+                supported,
+            } => write!(
+                f,
+                "part type {found:?} is not supported by {format}; it takes {supported}"
+            ),
+            Self::Conflict { one, other, reason } => write!(f, "`{one}` and `{other}` exclude each other: {reason}"),
+            Self::CannotContinue { reason } => write!(f, "the final message cannot be continued: {reason}"),
+            Self::Misplaced { allowed } => write!(f, "this would be lost here; it may stand {allowed}"),
+            Self::UnknownTool { name } => {
+                write!(f, "the tool {name:?} is declared neither in `tools` nor by a message")
+            }
+            Self::UnresolvedTool => {
+                f.write_str("the result names no tool and belongs to no call: give `tool_call_id` of a call, or `name`")
+            }
+            Self::InvalidArguments { reason } => {
+                write!(f, "tool arguments must be an object or a JSON text of one, {reason}")
+            }
+            Self::NotJson { reason } => write!(f, "cannot be written as JSON: {reason}"),
             Self::UnknownId { id } => write!(f, "the vocabulary has no token with the id {id}"),
             Self::NoModelDirectory { directory } => write!(f, "{directory} is no directory"),
             Self::MissingModelFile { file } => write!(f, "{file} is missing"),
@@ -160,16 +469,6 @@ impl fmt::Display for ErrorKind {
                 f,
                 "no vocabulary in {directory}; looked for tokenizer.json, tiktoken.model and tekken.json"
             ),
-            Self::NoSuchTemplate { requested, available } => {
-                match requested {
-                    Some(name) => write!(f, "the model has no chat template {name:?}")?,
-                    None => f.write_str("the model has no default chat template")?,
-                }
-                match available.is_empty() {
-                    true => f.write_str(", nor any other"),
-                    false => write!(f, "; it has {}", available.join(", ")),
-                }
-            }
             Self::PlaceholderNotOneId {
                 token,
                 ids,

@@ -5,7 +5,7 @@ pub(crate) mod special_tokens;
 mod templates;
 
 pub use files::ModelFiles;
-pub use templates::{ChatTemplates, NamedTemplate};
+pub use templates::NamedTemplate;
 
 use crate::prompt::{Prompt, SpecialTokens};
 use crate::tokenizer::{Tokenizer, Tokens};
@@ -21,7 +21,7 @@ pub struct Model {
     model_type: Option<String>,
     architectures: Vec<String>,
     special_tokens: Vec<(String, String)>,
-    templates: ChatTemplates,
+    templates: Vec<NamedTemplate>,
     tokenizer: Tokenizer,
 }
 
@@ -66,7 +66,7 @@ impl Model {
                 names.items().iter().copied().filter_map(text).collect()
             });
         let special_tokens = special_tokens::named(&files)?;
-        let templates = ChatTemplates::load(&files)?;
+        let templates = NamedTemplate::find(&files)?;
         let tokenizer = Tokenizer::from_files(&files)?;
         check_placeholders(&files, model_type.as_deref(), parsed, &tokenizer)?;
         Ok(Model {
@@ -109,7 +109,7 @@ impl Model {
     }
 
     /// The chat templates that come with the model.
-    pub fn templates(&self) -> &ChatTemplates {
+    pub fn templates(&self) -> &[NamedTemplate] {
         &self.templates
     }
 

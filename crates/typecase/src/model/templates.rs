@@ -1,4 +1,4 @@
-//! Chat templates that come with a model: where each is from, and which one a request gets.
+//! Chat templates that come with a model, and where each is from.
 //!
 //! `chat_template.jinja` and the files of `additional_chat_templates/` come first; only where there are none,
 //! `chat_template` in `tokenizer_config.json`, a text or a list of names and texts; then `chat_template.json`, which
@@ -19,16 +19,11 @@ pub struct NamedTemplate {
     pub file: String,
 }
 
-/// The templates of a model.
-#[derive(Clone, Debug, Default)]
-pub struct ChatTemplates(Vec<NamedTemplate>);
-
 const DEFAULT: &str = "default";
-const TOOL_USE: &str = "tool_use";
 
-impl ChatTemplates {
+impl NamedTemplate {
     /// Those in `files`.
-    pub(super) fn load(files: &ModelFiles) -> Result<Self> {
+    pub(super) fn find(files: &ModelFiles) -> Result<Vec<Self>> {
         let mut templates = Vec::new();
         if let Some(source) = files.read_optional("chat_template.jinja")? {
             templates.push(template(DEFAULT, source, "chat_template.jinja"));
@@ -66,47 +61,7 @@ impl ChatTemplates {
                 }
             }
         }
-        Ok(ChatTemplates(templates))
-    }
-
-    /// All of them.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &NamedTemplate> {
-        self.0.iter()
-    }
-
-    /// Whether the model has none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// The template with this name.
-    pub fn by_name(&self, name: &str) -> Option<&NamedTemplate> {
-        self.0.iter().find(|template| template.name == name)
-    }
-
-    /// The template of a request: the one it names; else `tool_use` if it has tools and there is such a template; else
-    /// `default`, or the only one there is.
-    ///
-    /// # Errors
-    /// [`ErrorKind::NoSuchTemplate`] (client if the request named it, else server) with the names there are.
-    ///
-    /// # Source
-    /// `get_chat_template` of transformers 5.23.0.
-    pub fn choose(&self, name: Option<&str>, has_tools: bool) -> Result<&NamedTemplate> {
-        let chosen = match (name, &self.0[..]) {
-            (Some(name), _) => self.by_name(name),
-            (None, [only]) if only.name == DEFAULT => Some(only),
-            (None, _) => has_tools
-                .then(|| self.by_name(TOOL_USE))
-                .flatten()
-                .or_else(|| self.by_name(DEFAULT)),
-        };
-        chosen.ok_or_else(|| {
-            Error::new(ErrorKind::NoSuchTemplate {
-                requested: name.map(str::to_owned),
-                available: self.0.iter().map(|template| template.name.clone()).collect(),
-            })
-        })
+        Ok(templates)
     }
 }
 

@@ -5,6 +5,7 @@
 //! cannot be encoded, and nesting is bounded by [`MAX_DEPTH`].
 
 mod parse;
+mod scan;
 mod write;
 
 pub use parse::{MAX_DEPTH, MAX_INT_DIGITS, ParseError, ParseErrorKind, parse, parse_str};

@@ -1,5 +1,6 @@
 //! Values to JSON text, as `json.dumps` writes it.
 
+use super::scan;
 use crate::value::{Value, float};
 use std::fmt::{self, Write};
 
@@ -240,6 +241,9 @@ pub fn write_str(out: &mut String, text: &str, ensure_ascii: bool) {
 
 /// Number of bytes before the first that must be escaped.
 fn plain_len(bytes: &[u8], ensure_ascii: bool) -> usize {
+    if !ensure_ascii {
+        return scan::plain_len(bytes);
+    }
     const LANES: usize = 32;
     // `ensure_ascii` escapes U+007F as well, which is why the limit is not 0x80.
     let limit = if ensure_ascii { 0x7f } else { 0xff };
