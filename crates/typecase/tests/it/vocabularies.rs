@@ -3,7 +3,7 @@
 //! `scripts/fetch_vocabularies.sh` fetches them; a vocabulary that is not there is skipped, and said to be.
 
 use crate::oracle;
-use crate::tiktoken::{Numbers, picky};
+use crate::tiktoken::{Numbers, every_kind_of_character, picky};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use typecase::Tokenizer;
@@ -62,7 +62,7 @@ fn hold(name: &str) {
         .map(|token| token.content.clone())
         .collect();
     let mut numbers = Numbers::seeded(11);
-    let mut texts: Vec<String> = (0..1500).map(|_| picky(&mut numbers)).collect();
+    let mut texts: Vec<String> = (0..600).map(|_| picky(&mut numbers)).collect();
     for (i, text) in texts.iter_mut().enumerate() {
         // Added tokens in the middle of things.
         if i % 2 == 0 {
@@ -71,9 +71,9 @@ fn hold(name: &str) {
             text.push_str(&spelled[(i * 7) % spelled.len()]);
         }
     }
-    let all: Vec<char> = ('\0'..=char::MAX).filter(|c| !('\u{f0000}'..).contains(c)).collect();
+    let all: Vec<char> = every_kind_of_character();
     texts.extend(
-        all.chunks(8192)
+        all.chunks(1024)
             .map(|block| block.iter().map(|c| format!("{c}a {c}{c}1")).collect()),
     );
     let input = texts
@@ -91,10 +91,10 @@ fn hold(name: &str) {
         return;
     }
     let prompts = prompts.to_str().expect("a path of characters");
-    let sample = std::env::var("TYPECASE_SAMPLE").unwrap_or_else(|_| "400".to_owned());
+    let sample = std::env::var("TYPECASE_SAMPLE").unwrap_or_else(|_| "150".to_owned());
     let arguments = [directory, "--rendered", prompts, "--sample", &sample];
     if let Some(answers) = oracle::run("tokenizer_ids.py", &arguments, String::new()) {
-        assert!(compare(&tokenizer, &answers) > 100);
+        assert!(compare(&tokenizer, &answers) >= 100);
     }
 }
 
