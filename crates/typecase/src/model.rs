@@ -22,6 +22,7 @@ pub struct Model {
     architectures: Vec<String>,
     special_tokens: Vec<(String, String)>,
     templates: Vec<NamedTemplate>,
+    stop_ids: Vec<u32>,
     tokenizer: Tokenizer,
 }
 
@@ -68,6 +69,7 @@ impl Model {
         let special_tokens = special_tokens::named(&files)?;
         let templates = NamedTemplate::find(&files)?;
         let tokenizer = Tokenizer::from_files(&files)?;
+        let stop_ids = stop_ids(&files, parsed, &special_tokens, &tokenizer)?;
         check_placeholders(&files, model_type.as_deref(), parsed, &tokenizer)?;
         Ok(Model {
             files,
@@ -76,6 +78,7 @@ impl Model {
             architectures,
             special_tokens,
             templates,
+            stop_ids,
             tokenizer,
         })
     }
@@ -113,6 +116,12 @@ impl Model {
         &self.templates
     }
 
+    /// The tokens with which the model ends its turn: `eos_token_id` of `generation_config.json`, else of `config.json`,
+    /// else the `eos_token`.
+    pub fn stop_ids(&self) -> &[u32] {
+        &self.stop_ids
+    }
+
     /// Where the model's files are.
     pub fn files(&self) -> &ModelFiles {
         &self.files
@@ -132,6 +141,38 @@ impl Model {
     pub fn config_json(&self) -> &str {
         &self.config
     }
+}
+
+fn stop_ids(
+    files: &ModelFiles,
+    config: Value<'_>,
+    named: &[(String, String)],
+    tokenizer: &Tokenizer,
+) -> Result<Vec<u32>> {
+    const GENERATION: &str = "generation_config.json";
+    const KEY: &str = "eos_token_id";
+    let arena = Arena::new();
+    let generation = files.read_optional(GENERATION)?;
+    let generation = match &generation {
+        Some(text) => files.parse(GENERATION, text, &arena)?.lookup(KEY),
+        None => None,
+    };
+    let id = |value: &Value<'_>| match value {
+        Value::Int(id, _) => u32::try_from(*id).ok(),
+        _ => None,
+    };
+    for value in [generation, config.lookup(KEY)].into_iter().flatten() {
+        let ids: Vec<u32> = match value.as_list() {
+            Some(list) => list.items().iter().filter_map(id).collect(),
+            None => id(&value).into_iter().collect(),
+        };
+        if !ids.is_empty() {
+            return Ok(ids);
+        }
+    }
+    let eos = named.iter().find(|(name, _)| name == "eos_token");
+    let id = eos.and_then(|(_, content)| tokenizer.added_tokens().id(content));
+    Ok(id.into_iter().collect())
 }
 
 /// Holds the placeholder against `config.json`: engines put the media's embeddings where that id stands, so a prompt

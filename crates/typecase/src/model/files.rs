@@ -22,6 +22,7 @@ macro_rules! demo_file {
 
 const DEMO: &[(&str, &str)] = &[
     demo_file!("config.json"),
+    demo_file!("generation_config.json"),
     demo_file!("tokenizer_config.json"),
     demo_file!("tiktoken.model"),
 ];

@@ -27,6 +27,21 @@ pub struct AddedToken {
     pub normalized: bool,
 }
 
+impl AddedToken {
+    /// A special token that is its bytes and nothing else.
+    pub(super) fn exact(id: u32, content: String) -> Self {
+        AddedToken {
+            id,
+            content,
+            special: true,
+            lstrip: false,
+            rstrip: false,
+            single_word: false,
+            normalized: false,
+        }
+    }
+}
+
 /// The added tokens of a vocabulary.
 #[derive(Debug)]
 pub struct AddedTokens {
@@ -256,15 +271,7 @@ mod tests {
     use super::*;
 
     fn token(id: u32, content: &str) -> AddedToken {
-        AddedToken {
-            id,
-            content: content.to_owned(),
-            special: true,
-            lstrip: false,
-            rstrip: false,
-            single_word: false,
-            normalized: false,
-        }
+        AddedToken::exact(id, content.to_owned())
     }
 
     fn found(tokens: Vec<AddedToken>, text: &str, untrusted: Option<Range<usize>>) -> Vec<(u32, &str)> {

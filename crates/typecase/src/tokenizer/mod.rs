@@ -11,16 +11,24 @@
 //! | directory has | module | reference |
 //! |---|---|---|
 //! | `tiktoken.model` | `tiktoken` | Python `tiktoken` with the ranks and the pattern of the model's family |
+//! | `tekken.json` | `tekken` | `Tekkenizer` of mistral-common |
 //! | `tokenizer.json` | `huggingface` | the `tokenizers` crate |
 
 mod added_tokens;
 mod byte_table;
 mod cache;
-#[cfg(feature = "tiktoken")]
+#[cfg(any(feature = "huggingface", feature = "tiktoken"))]
 mod chunking;
 #[cfg(feature = "huggingface")]
 mod huggingface;
+mod origins;
+#[cfg(any(feature = "huggingface", feature = "tiktoken"))]
+mod ranks;
 mod stream;
+#[cfg(feature = "huggingface")]
+mod tekken;
+#[cfg(all(test, feature = "huggingface"))]
+mod tests;
 #[cfg(feature = "tiktoken")]
 mod tiktoken;
 mod tokens;
@@ -28,16 +36,17 @@ mod vocabulary;
 
 pub use added_tokens::{AddedToken, AddedTokens};
 pub use cache::CacheStats;
+pub use origins::{IGNORED_LABEL, TokenOrigin, TokenOrigins};
 pub use stream::DecodeStream;
 pub use tokens::Tokens;
 
 use crate::model::ModelFiles;
-use crate::prompt::{Prompt, SpecialTokens, Writer};
+use crate::prompt::{Prompt, Segment, SpecialTokens, Writer};
 use crate::{Error, ErrorKind, Result};
 use added_tokens::touches;
 use cache::Cache;
 use std::ops::Range;
-use std::path::Path;
+use typecase_jinja::value::{Path, Step};
 use vocabulary::{Piece, Vocabulary};
 
 /// Encodes prompts and decodes ids. Shared between threads as it is.
@@ -99,7 +108,7 @@ impl Tokenizer {
     ///
     /// # Errors
     /// As [`from_files`](Self::from_files).
-    pub fn load(directory: impl AsRef<Path>) -> Result<Self> {
+    pub fn load(directory: impl AsRef<std::path::Path>) -> Result<Self> {
         Self::from_files(&ModelFiles::directory(directory.as_ref())?)
     }
 
@@ -116,6 +125,10 @@ impl Tokenizer {
         #[cfg(feature = "huggingface")]
         if files.has(huggingface::FILE) {
             return huggingface::load(files);
+        }
+        #[cfg(feature = "huggingface")]
+        if files.has(tekken::FILE) {
+            return tekken::load(files);
         }
         // Known to be there and not to be recognized: says why.
         #[cfg(feature = "tiktoken")]
@@ -171,6 +184,23 @@ impl Tokenizer {
         };
         self.encode_into(prompt, trust, &mut out)?;
         Ok(out.count.unwrap_or_default())
+    }
+
+    /// The tokens of `prompt` with where each came from. `generation`: the `{% generation %}` blocks of a template in
+    /// bytes, none for other formats. `stop_ids`: the tokens that end a turn.
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode).
+    pub fn explain(
+        &self,
+        prompt: &Prompt<'_>,
+        trust: Trust,
+        generation: &[Range<usize>],
+        stop_ids: &[u32],
+    ) -> Result<TokenOrigins> {
+        let options = EncodeOptions::new().trust(trust).ranges(true);
+        let tokens = self.encode_with(prompt, options)?;
+        Ok(TokenOrigins::new(prompt, &tokens, generation, stop_ids))
     }
 
     fn encode_into(&self, prompt: &Prompt<'_>, trust: Trust, out: &mut Output) -> Result<()> {
@@ -377,22 +407,34 @@ impl Output {
     }
 }
 
-/// The bytes that the request wrote, joined where they touch.
+/// Roles that a request may give a message; a template that writes `<|user|>` from one means its control token.
+const ROLES: &[&str] = &["system", "developer", "user", "assistant", "tool", "function"];
+
+/// The bytes that the request wrote, joined where they touch. A role of the closed set counts as the format's.
 fn request_ranges(prompt: &Prompt<'_>) -> Vec<Range<usize>> {
-    if !prompt
-        .segments()
-        .iter()
-        .any(|segment| segment.special_tokens == SpecialTokens::Trusted)
-    {
+    let trusted_text = |segment: &Segment| segment.special_tokens == SpecialTokens::Trusted;
+    if !prompt.segments().iter().any(trusted_text) {
         return Vec::new();
     }
     let mut ranges: Vec<Range<usize>> = Vec::new();
     for (range, writer) in prompt.provenance().ranges() {
-        match (writer, ranges.last_mut()) {
-            (Writer::Format | Writer::Config, _) => {}
-            (Writer::Request(_), Some(last)) if last.end == range.start => last.end = range.end,
-            (Writer::Request(_), _) => ranges.push(range),
+        let Writer::Request(origin) = writer else { continue };
+        if ROLES.contains(&&prompt.text()[range.clone()]) && is_role(&prompt.provenance().path(origin)) {
+            continue;
+        }
+        match ranges.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => ranges.push(range),
         }
     }
     ranges
+}
+
+/// Whether a path is `messages[i].role`.
+fn is_role(path: &Path) -> bool {
+    let mut steps = path.steps();
+    matches!(steps.next(), Some(Step::Key(key)) if key == "messages")
+        && matches!(steps.next(), Some(Step::Index(_)))
+        && matches!(steps.next(), Some(Step::Key(key)) if key == "role")
+        && steps.next().is_none()
 }
