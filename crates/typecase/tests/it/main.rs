@@ -5,3 +5,4 @@ mod kimi_k3;
 mod model_load;
 mod oracle;
 mod tiktoken;
+mod vocabularies;
