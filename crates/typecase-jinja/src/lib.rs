@@ -3,4 +3,12 @@
 //! [`value`] holds JSON and values as Python has them; it knows nothing of templates, so that native prompt formats
 //! can use it as well.
 
+pub mod syntax;
 pub mod value;
+
+mod builtins;
+mod compile;
+mod error;
+mod vm;
+
+pub use error::{Error, ErrorKind, Position, Result};

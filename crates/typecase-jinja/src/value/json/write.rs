@@ -124,7 +124,7 @@ struct Writer<'w, 'o> {
 impl Writer<'_, '_> {
     fn value(&mut self, value: &Value<'_>) -> Result<(), WriteError> {
         match value {
-            Value::Str(text) => write_str(self.out, text.as_str(), self.options.ensure_ascii),
+            Value::Str(text) | Value::Markup(text) => write_str(self.out, text.as_str(), self.options.ensure_ascii),
             Value::List(list) | Value::Tuple(list) => {
                 let items = list.items();
                 self.container('[', ']', items.len(), |writer, i| writer.value(&items[i]))?;
@@ -144,7 +144,9 @@ impl Writer<'_, '_> {
         self.container('{', '}', entries.len(), |writer, i| {
             let (key, value) = &entries[i];
             match key {
-                Value::Str(text) => write_str(writer.out, text.as_str(), writer.options.ensure_ascii),
+                Value::Str(text) | Value::Markup(text) => {
+                    write_str(writer.out, text.as_str(), writer.options.ensure_ascii)
+                }
                 scalar => {
                     writer.out.push('"');
                     writer.scalar(scalar).ok_or(WriteError::Key(scalar.type_name()))?;

@@ -1,0 +1,1 @@
+//! Turns the syntax tree of a template into a program.
