@@ -6,12 +6,17 @@
 mod builder;
 mod media_manifest;
 mod provenance;
+mod rendered;
 mod segment;
+mod warning;
 
-pub use builder::{ControlToken, PromptBuilder};
-pub use media_manifest::{MediaItem, MediaManifest, Modality};
+pub use crate::request::Modality;
+pub use builder::{ControlToken, PromptBuilder, TextSegment};
+pub use media_manifest::{MediaItem, MediaManifest};
 pub use provenance::{Provenance, ProvenanceRun, Writer};
+pub(crate) use rendered::Rendered;
 pub use segment::{Segment, SpecialTokens};
+pub use warning::{Warning, WarningKind};
 
 use std::ops::Range;
 
@@ -23,6 +28,8 @@ pub struct Prompt<'a> {
     provenance: Provenance<'a>,
     media: MediaManifest<'a>,
     stub: Option<Range<usize>>,
+    generation: Vec<Range<usize>>,
+    warnings: Vec<Warning>,
 }
 
 impl<'a> Prompt<'a> {
@@ -59,5 +66,49 @@ impl<'a> Prompt<'a> {
     /// The bytes of the opened assistant turn at the end that the model is to continue, if one was opened.
     pub fn generation_stub(&self) -> Option<Range<usize>> {
         self.stub.clone()
+    }
+
+    /// The `{% generation %}` blocks of a chat template, as the numbers that transformers gives: code points, the end
+    /// exclusive, in the order in which the blocks ended.
+    ///
+    /// A block within a macro, a call or another block that is not written at once counts from where the prompt ended
+    /// when it ran. There the numbers are those of the reference, which need not be the block's place in the text.
+    pub fn generation_spans(&self) -> &[Range<usize>] {
+        &self.generation
+    }
+
+    /// The `{% generation %}` blocks as ranges of bytes that lie within the text.
+    pub fn generation_ranges(&self) -> Vec<Range<usize>> {
+        let mut borders: Vec<(usize, usize)> = self
+            .generation
+            .iter()
+            .flat_map(|span| [span.start, span.end])
+            .map(|point| (point, self.text.len()))
+            .collect();
+        borders.sort_unstable();
+        borders.dedup();
+        let mut chars = self.text.char_indices().enumerate().map(|(point, (byte, _))| (point, byte));
+        let mut at = chars.next();
+        for (point, byte) in &mut borders {
+            while let Some((passed, _)) = at
+                && passed < *point
+            {
+                at = chars.next();
+            }
+            *byte = at.map_or(self.text.len(), |(_, byte)| byte);
+        }
+        let byte = |point: usize| match borders.binary_search_by_key(&point, |(point, _)| *point) {
+            Ok(found) => borders[found].1,
+            Err(_) => self.text.len(),
+        };
+        self.generation
+            .iter()
+            .map(|span| byte(span.start)..byte(span.end))
+            .collect()
+    }
+
+    /// What the format did with parts of the request that it could not take as they are.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
     }
 }

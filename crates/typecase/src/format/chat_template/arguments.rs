@@ -97,7 +97,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// The tools as the template sees them: `None` or a list of dicts.
-    fn tool_list(&self, arena: &'a Arena) -> Result<Value<'a>> {
+    pub(super) fn tool_list(&self, arena: &'a Arena) -> Result<Value<'a>> {
         match self.tools {
             Value::List(tools) => {
                 all_dicts(tools).map_err(|err| err.within("tools"))?;
@@ -112,7 +112,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// The documents as the template sees them: as they are, once they are found to be dicts.
-    fn document_list(&self) -> Result<Value<'a>> {
+    pub(super) fn document_list(&self) -> Result<Value<'a>> {
         match self.documents {
             Value::List(documents) => {
                 all_dicts(documents).map_err(|err| err.within("documents"))?;
@@ -125,33 +125,22 @@ impl<'a> Arguments<'a> {
         Ok(self.documents)
     }
 
-    /// The variables of the template, given the messages as it is to see them. No name occurs twice.
-    ///
-    /// # Errors
-    /// Client faults: tools or documents that are no objects.
-    pub(super) fn variables<'v>(
-        &self,
-        messages: &'a List<'a>,
-        token_names: &'v TokenNames,
-        arena: &'a Arena,
-    ) -> Result<Vec<(&'v str, Value<'v>)>>
+    /// Adds the variables that are keyword arguments: the named tokens of the model, and what the request gives, which
+    /// comes before the tokens. No name is added twice.
+    pub(super) fn keywords<'v>(&self, token_names: &'v TokenNames, variables: &mut Vec<(&'v str, Value<'v>)>)
     where
         'a: 'v,
     {
         let kwargs = self.kwargs.map_or(&[][..], Dict::entries);
-        let mut variables: Vec<(&'v str, Value<'v>)> = Vec::with_capacity(kwargs.len() + token_names.len() + 5);
-        variables.push(("messages", Value::List(messages)));
-        variables.push(("tools", self.tool_list(arena)?));
-        variables.push(("documents", self.document_list()?));
-        variables.push(("add_generation_prompt", self.add_generation_prompt));
+        let is_given = |name: &str| self.kwargs.is_some_and(|kwargs| kwargs.get(name).is_some());
+        variables.reserve(token_names.len() + kwargs.len() + 1);
         for (name, token) in token_names.iter() {
-            // Arguments of the request come before the model's own tokens, as in transformers.
-            if self.kwargs.is_none_or(|kwargs| kwargs.get(name).is_none()) {
+            if !is_given(name) {
                 variables.push((name, Value::Str(token)));
             }
         }
         if let Some(effort) = self.reasoning_effort
-            && self.kwargs.is_none_or(|kwargs| kwargs.get("reasoning_effort").is_none())
+            && !is_given("reasoning_effort")
         {
             variables.push(("reasoning_effort", effort));
         }
@@ -162,7 +151,6 @@ impl<'a> Arguments<'a> {
                 variables.push((name, *value));
             }
         }
-        Ok(variables)
     }
 }
 

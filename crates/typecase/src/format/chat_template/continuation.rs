@@ -8,7 +8,7 @@
 use super::messages::REASONING_FIELDS;
 use crate::error::{Error, ErrorKind, Result};
 use typecase_jinja::value::text::strip;
-use typecase_jinja::value::{Arena, Dict, List, Origin, Text, TextBuilder, Value, text};
+use typecase_jinja::value::{Arena, Dict, List, Origin, Text, TextBuilder, Value, compare, text};
 
 /// What transformers 5.23.0 appends (`continue_final_message_tag`).
 const TAG: &str = "CONTINUE_FINAL_MESSAGE_TAG ";
@@ -52,7 +52,7 @@ pub(super) fn tag<'a>(
     // The name of the field may be under the client's control, but which fields are tagged is not.
     let is_reasoning = REASONING_FIELDS.contains(&field);
     let is_tagged = |name: &str, other: Value<'_>| match is_reasoning {
-        true => REASONING_FIELDS.contains(&name) && other.py_eq(value),
+        true => REASONING_FIELDS.contains(&name) && is_equal(other, value, arena),
         false => name == field,
     };
     let mut tagged = last
@@ -135,6 +135,11 @@ fn with_tag<'a>(text: Text<'a>, arena: &'a Arena) -> Text<'a> {
     builder.finish(arena)
 }
 
+/// `==`; what nests too deep to be compared is not tagged.
+fn is_equal(a: Value<'_>, b: Value<'_>, arena: &Arena) -> bool {
+    compare::equal(&a, &b, arena).unwrap_or(false)
+}
+
 fn is_list<'a>(value: Value<'a>, list: &'a List<'a>) -> bool {
     matches!(value, Value::List(other) if std::ptr::eq(other, list))
 }
@@ -155,6 +160,16 @@ impl Continuation<'_> {
             false => rendered[..end].trim_end_matches(text::is_space).len(),
         })
     }
+}
+
+/// A prompt ends with a new turn or within the last one.
+#[cold]
+pub(super) fn conflict() -> Error {
+    Error::new(ErrorKind::Conflict {
+        one: "add_generation_prompt",
+        other: "continue_final_message",
+        reason: "a prompt ends with a new turn or within the last one",
+    })
 }
 
 #[cold]
