@@ -2,6 +2,7 @@
 
 use typecase::format::chat_template::Arguments;
 use typecase::format::{ChatTemplate, RenderOptions};
+use typecase::prompt::Prompt;
 use typecase::value::{Arena, Value};
 use typecase::{Error, ErrorKind};
 
@@ -62,10 +63,17 @@ fn render_in<'a>(
     match template.render_arguments(&arguments, conversation, arena, options) {
         Ok(prompt) => Found::Text {
             text: prompt.text().to_owned(),
-            spans: prompt.generation_spans().iter().map(|s| (s.start, s.end)).collect(),
+            spans: spans(&prompt),
         },
         Err(err) => Found::Refused(refusal(&err)),
     }
+}
+
+/// The generation blocks in code points, as the oracle counts.
+fn spans(prompt: &Prompt<'_>) -> Vec<(usize, usize)> {
+    let points = |end: usize| prompt.text()[..end].chars().count();
+    let spans = prompt.generation_spans().iter();
+    spans.map(|span| (points(span.start), points(span.end))).collect()
 }
 
 /// How the oracle sorts an error.

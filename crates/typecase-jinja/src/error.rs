@@ -12,6 +12,8 @@ pub struct Error(Box<Inner>);
 struct Inner {
     kind: ErrorKind,
     message: String,
+    /// Byte offset in the template, until the position is known.
+    offset: Option<u32>,
     position: Option<Position>,
 }
 
@@ -72,6 +74,7 @@ impl Error {
         Error(Box::new(Inner {
             kind,
             message: message.into(),
+            offset: None,
             position: None,
         }))
     }
@@ -96,8 +99,23 @@ impl Error {
 
     /// Sets the place, unless one is known already: the innermost counts.
     #[must_use]
-    pub fn at(mut self, position: Position) -> Self {
-        self.0.position.get_or_insert(position);
+    pub(crate) fn at_offset(mut self, offset: u32) -> Self {
+        self.0.offset.get_or_insert(offset);
+        self
+    }
+
+    /// Finds line and column of the place in `source`.
+    #[must_use]
+    pub(crate) fn locate(mut self, source: &str) -> Self {
+        if let (Some(offset), None) = (self.0.offset, self.0.position) {
+            let before = source.get(..offset as usize).unwrap_or(source);
+            let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+            self.0.position = Some(Position {
+                line: before.bytes().filter(|byte| *byte == b'\n').count() as u32 + 1,
+                column: before[line_start..].chars().count() as u32 + 1,
+                offset,
+            });
+        }
         self
     }
 

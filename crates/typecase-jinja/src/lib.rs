@@ -9,6 +9,11 @@ pub mod value;
 mod builtins;
 mod compile;
 mod error;
+mod output;
+mod template;
 mod vm;
 
+pub use builtins::strftime::LocalTime;
+pub use compile::meta::Meta;
 pub use error::{Error, ErrorKind, Position, Result};
+pub use template::{Options, Rendered, Template};

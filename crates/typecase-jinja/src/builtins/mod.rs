@@ -4,7 +4,9 @@
 //! filter, test or method is applied to, and the [`Args`] in parentheses.
 
 pub(crate) mod args;
+pub(crate) mod convert;
 pub(crate) mod filters;
+pub(crate) mod format;
 pub(crate) mod globals;
 pub(crate) mod methods;
 pub(crate) mod strftime;

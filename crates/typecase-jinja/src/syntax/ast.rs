@@ -327,7 +327,7 @@ pub enum ExprKind<'s> {
         /// The name.
         name: &'s str,
     },
-    /// `start:stop:step`, only as a key or as an item of a tuple that is one.
+    /// `start:stop:step`, only as the key of a [`ExprKind::Getitem`].
     Slice {
         /// The first index.
         start: Option<Box<Expr<'s>>>,
@@ -365,6 +365,49 @@ pub enum ExprKind<'s> {
         /// The operand.
         value: Box<Expr<'s>>,
     },
+}
+
+impl<'s> ExprKind<'s> {
+    /// Calls `each` with every expression directly in this one.
+    pub fn for_each_child<'e>(&'e self, each: &mut dyn FnMut(&'e Expr<'s>)) {
+        match self {
+            Self::Const(_) | Self::Name(_) => {}
+            Self::Tuple(items) | Self::List(items) | Self::Concat(items) | Self::And(items) | Self::Or(items) => {
+                items.iter().for_each(each);
+            }
+            Self::Dict(pairs) => pairs.iter().flat_map(|(key, value)| [key, value]).for_each(each),
+            Self::Cond { test, then, otherwise } => {
+                each(test);
+                each(then);
+                otherwise.as_deref().into_iter().for_each(each);
+            }
+            Self::Filter { value, filter: call } | Self::Test { value, test: call } => {
+                each(value);
+                call.args.for_each(each);
+            }
+            Self::Call { callee, args } => {
+                each(callee);
+                args.for_each(each);
+            }
+            Self::Getitem { value, key } => {
+                each(value);
+                each(key);
+            }
+            Self::Getattr { value, .. } | Self::Unary { value, .. } => each(value),
+            Self::Slice { start, stop, step } => [start, stop, step]
+                .into_iter()
+                .flat_map(Option::as_deref)
+                .for_each(each),
+            Self::Compare { first, rest } => {
+                each(first);
+                rest.iter().map(|(_, _, operand)| operand).for_each(each);
+            }
+            Self::Binary { left, right, .. } => {
+                each(left);
+                each(right);
+            }
+        }
+    }
 }
 
 /// A literal.
@@ -406,6 +449,16 @@ pub struct Args<'s> {
     pub star: Option<Expr<'s>>,
     /// `**kwargs`.
     pub double_star: Option<Expr<'s>>,
+}
+
+impl<'s> Args<'s> {
+    /// Calls `each` with every argument's value.
+    pub fn for_each<'e>(&'e self, mut each: impl FnMut(&'e Expr<'s>)) {
+        self.positional.iter().for_each(&mut each);
+        self.keywords.iter().map(|keyword| &keyword.value).for_each(&mut each);
+        self.star.iter().for_each(&mut each);
+        self.double_star.iter().for_each(&mut each);
+    }
 }
 
 /// `name=value`.

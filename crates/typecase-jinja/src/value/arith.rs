@@ -49,12 +49,7 @@ pub const MAX_INT_BITS: u64 = 1 << 20;
 /// # Errors
 /// As Python: `TypeError`, `ZeroDivisionError`, `OverflowError`, `UndefinedError`. [`ExceptionKind::Limit`] for results
 /// that are too large, before they are made.
-pub fn binary<'a>(
-    op: BinaryOp,
-    left: &Value<'a>,
-    right: &Value<'a>,
-    arena: &'a Arena,
-) -> Result<Value<'a>, Exception> {
+pub fn binary<'a>(op: BinaryOp, left: &Value<'a>, right: &Value<'a>, arena: &'a Arena) -> Result<Value<'a>, Exception> {
     if let (Some(a), Some(b)) = (left.as_number(), right.as_number()) {
         return numbers(op, a, b, arena);
     }
@@ -118,14 +113,12 @@ fn add<'a>(left: &Value<'a>, right: &Value<'a>, arena: &'a Arena) -> Result<Valu
             "can only concatenate str (not \"{}\") to str",
             other.type_name()
         ))),
-        (Value::List(a), Value::List(b)) => Ok(Value::List(arena.list(
-            &concat_items(a.items(), b.items(), arena)?,
-            Origin::COMPUTED,
-        ))),
-        (Value::Tuple(a), Value::Tuple(b)) => Ok(Value::Tuple(arena.list(
-            &concat_items(a.items(), b.items(), arena)?,
-            Origin::COMPUTED,
-        ))),
+        (Value::List(a), Value::List(b)) => Ok(Value::List(
+            arena.list(&concat_items(a.items(), b.items(), arena)?, Origin::COMPUTED),
+        )),
+        (Value::Tuple(a), Value::Tuple(b)) => Ok(Value::Tuple(
+            arena.list(&concat_items(a.items(), b.items(), arena)?, Origin::COMPUTED),
+        )),
         (Value::List(_) | Value::Tuple(_), other) => Err(Exception::type_error(format!(
             "can only concatenate {0} (not \"{1}\") to {0}",
             left.type_name(),
@@ -268,7 +261,9 @@ fn small_ints<'a>(op: BinaryOp, a: i64, b: i64) -> Result<Option<Value<'a>>, Exc
         })),
         // Python rounds towards negative infinity, and the remainder takes the sign of the divisor.
         BinaryOp::FloorDiv => {
-            let Some(quotient) = a.checked_div(b) else { return Ok(None) };
+            let Some(quotient) = a.checked_div(b) else {
+                return Ok(None);
+            };
             let rounds_down = a % b != 0 && (a < 0) != (b < 0);
             int(Some(quotient - i64::from(rounds_down)))
         }
@@ -344,7 +339,11 @@ fn power<'a>(base: &BigInt, exponent: &BigInt, arena: &'a Arena) -> Result<Value
     let exponent = u32::try_from(exponent).unwrap_or(u32::MAX);
     let bits = base.bits().saturating_mul(u64::from(exponent));
     let limbs = bits / 64 + 1;
-    charge_int(bits, usize::try_from(limbs.saturating_mul(limbs)).unwrap_or(usize::MAX), arena)?;
+    charge_int(
+        bits,
+        usize::try_from(limbs.saturating_mul(limbs)).unwrap_or(usize::MAX),
+        arena,
+    )?;
     Ok(arena.int(base.pow(exponent), Origin::COMPUTED))
 }
 
@@ -388,7 +387,11 @@ fn divide_exactly(a: &BigInt, b: &BigInt) -> Result<f64, Exception> {
             "integer division result too large for a float",
         ));
     }
-    Ok(if (a.sign() == Sign::Minus) != (b.sign() == Sign::Minus) { -result } else { result })
+    Ok(if (a.sign() == Sign::Minus) != (b.sign() == Sign::Minus) {
+        -result
+    } else {
+        result
+    })
 }
 
 /// `mantissa * 2 ** exponent`, rounded once; the lowest bit of `mantissa` may stand for all below it.
@@ -486,7 +489,10 @@ mod tests {
     fn compute(a: &str, op: BinaryOp, b: &str) -> String {
         let arena = Arena::new();
         arena.meter().set(1 << 30, 1 << 24);
-        let (a, b) = (json::parse_str(a, &arena).expect(a), json::parse_str(b, &arena).expect(b));
+        let (a, b) = (
+            json::parse_str(a, &arena).expect(a),
+            json::parse_str(b, &arena).expect(b),
+        );
         match binary(op, &a, &b, &arena) {
             Ok(value) => json::to_string(&value).expect("a value"),
             Err(exception) => format!("{:?}", exception.kind()),
@@ -538,7 +544,10 @@ mod tests {
         let one = BigInt::from(1);
         assert_eq!(divide_exactly(&one, &(BigInt::from(1) << 1074)).ok(), Some(5e-324));
         assert_eq!(divide_exactly(&one, &(BigInt::from(1) << 1075)).ok(), Some(0.0));
-        assert_eq!(divide_exactly(&BigInt::from(3), &(BigInt::from(1) << 1075)).ok(), Some(1e-323));
+        assert_eq!(
+            divide_exactly(&BigInt::from(3), &(BigInt::from(1) << 1075)).ok(),
+            Some(1e-323)
+        );
         assert_eq!(
             divide_exactly(&(BigInt::from(1) << 1100), &(BigInt::from(1) << 1000)).ok(),
             Some(2.0_f64.powi(100))

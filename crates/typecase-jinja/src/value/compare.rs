@@ -75,6 +75,22 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// `bool(value)`; the engine's objects are true.
+    pub fn is_true(&self) -> bool {
+        match self {
+            Value::None(_) | Value::Undefined(_) => false,
+            Value::Bool(bool, _) => *bool,
+            Value::Int(int, _) => *int != 0,
+            Value::Float(float, _) => *float != 0.0,
+            Value::Str(text) | Value::Markup(text) => !text.is_empty(),
+            Value::List(list) | Value::Tuple(list) => !list.is_empty(),
+            Value::Dict(dict) => !dict.is_empty(),
+            Value::Range(range) => !range.is_empty(),
+            Value::DictView(view) => !view.dict.is_empty(),
+            Value::BigInt(..) | Value::Method(_) | Value::Object(_) => true,
+        }
+    }
+
     /// Whether `a is b` may hold: certain for what can be told apart only that way (`nan`).
     fn is_same(&self, other: &Value<'_>) -> bool {
         match (self, other) {
@@ -272,12 +288,9 @@ fn order_at(op: OrderOp, a: &Value<'_>, b: &Value<'_>, arena: &Arena, depth: usi
             }
             Ok(op.holds(Some(a.len().cmp(&b.len()))))
         }
-        (Value::DictView(a), Value::DictView(b)) if a.part != DictPart::Values && b.part != DictPart::Values => {
-            Err(Exception::new(
-                ExceptionKind::Unsupported,
-                "the order of dict views is not supported",
-            ))
-        }
+        (Value::DictView(a), Value::DictView(b)) if a.part != DictPart::Values && b.part != DictPart::Values => Err(
+            Exception::new(ExceptionKind::Unsupported, "the order of dict views is not supported"),
+        ),
         _ => Err(Exception::type_error(format!(
             "'{}' not supported between instances of '{}' and '{}'",
             op.symbol(),

@@ -8,12 +8,33 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, Debug)]
 pub struct List<'a> {
     items: &'a [Value<'a>],
+    /// Names of the items of a named tuple.
+    names: &'static [&'static str],
     origin: Origin,
 }
 
 impl<'a> List<'a> {
     pub(crate) fn new(items: &'a [Value<'a>], origin: Origin) -> Self {
-        List { items, origin }
+        List {
+            items,
+            names: &[],
+            origin,
+        }
+    }
+
+    /// A named tuple.
+    pub(crate) fn named(items: &'a [Value<'a>], names: &'static [&'static str]) -> Self {
+        List {
+            items,
+            names,
+            origin: Origin::COMPUTED,
+        }
+    }
+
+    /// The item called `name` of a named tuple.
+    pub fn by_name(&self, name: &str) -> Option<Value<'a>> {
+        let at = self.names.iter().position(|known| *known == name)?;
+        self.items.get(at).copied()
     }
 
     /// The items, in order.
@@ -53,6 +74,14 @@ pub struct Dict<'a> {
 }
 
 impl<'a> Dict<'a> {
+    /// `{}`
+    pub(crate) const EMPTY: Dict<'static> = Dict {
+        entries: &[],
+        index: &[],
+        others: &[],
+        origin: Origin::COMPUTED,
+    };
+
     /// A dict as `dict(entries)` makes it: of equal keys the first place and the last value stay.
     ///
     /// # Errors

@@ -36,17 +36,10 @@ pub(crate) fn push_escaped(builder: &mut TextBuilder, text: Text<'_>) {
         for (at, byte) in bytes.bytes().enumerate() {
             if let Some(entity) = entity(byte) {
                 builder.push_from(&bytes[start..at], origin.plus(start));
-                push_entity(builder, entity, origin.plus(at));
+                builder.push_from(entity, origin.plus(at));
                 start = at + 1;
             }
         }
         builder.push_from(&bytes[start..], origin.plus(start));
     });
-}
-
-/// Each byte by itself: they all come from the one character, not from what follows that.
-fn push_entity(builder: &mut TextBuilder, entity: &'static str, origin: Origin) {
-    for at in 0..entity.len() {
-        builder.push_from(&entity[at..=at], origin);
-    }
 }

@@ -12,11 +12,15 @@ pub mod compare;
 pub mod dict;
 pub mod exception;
 pub mod float;
+pub mod format;
 pub mod json;
 pub mod markup;
 pub mod meter;
+pub mod number;
 pub mod object;
 pub mod path;
+pub mod repr;
+pub mod sort;
 pub mod text;
 pub mod unicode;
 

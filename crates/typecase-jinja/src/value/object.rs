@@ -22,6 +22,8 @@ pub enum Undefined<'a> {
         /// What it was asked for; no `str`.
         key: Value<'a>,
     },
+    /// A macro was called without this parameter, which has no default.
+    Parameter(&'a str),
     /// For another reason, which is the whole message.
     Hint(&'a str),
     /// The sandbox keeps the attribute from the template; using the value is a `SecurityError`.
@@ -49,6 +51,7 @@ impl Undefined<'_> {
                 Value::Int(int, _) => write!(message, "{owner} has no element {int}"),
                 other => write!(message, "{owner} has no element {}", other.type_name()),
             },
+            Undefined::Parameter(name) => write!(message, "parameter '{name}' was not provided"),
             Undefined::Hint(hint) => message.write_str(hint),
             Undefined::Unsafe { owner, name } => {
                 write!(message, "access to attribute '{name}' of '{owner}' object is unsafe.")

@@ -52,6 +52,19 @@ impl<'a> Text<'a> {
         Text(Repr::Built(arena.bump.alloc(Built { text, runs })))
     }
 
+    /// `text`, with a run for each of its parts, the last of which ends where it ends.
+    pub(crate) fn built(text: &'a str, runs: &'a [Run], arena: &'a Arena) -> Self {
+        Text(Repr::Built(arena.bump.alloc(Built { text, runs })))
+    }
+
+    /// The characters if they are where they come from.
+    pub(crate) const fn as_slice(self) -> Option<&'a str> {
+        match self.0 {
+            Repr::Slice(text) => Some(text),
+            Repr::Built(_) => None,
+        }
+    }
+
     /// The characters.
     pub const fn as_str(self) -> &'a str {
         match self.0 {
@@ -85,7 +98,10 @@ impl<'a> Text<'a> {
             Repr::Built(built) => {
                 let run = built.runs.partition_point(|run| run.end <= at);
                 let start = run.checked_sub(1).map_or(0, |before| built.runs[before].end);
-                built.runs.get(run).map_or(Origin::COMPUTED, |run| run.origin.plus(at - start))
+                built
+                    .runs
+                    .get(run)
+                    .map_or(Origin::COMPUTED, |run| run.origin.plus(at - start))
             }
         }
     }
@@ -252,6 +268,11 @@ impl TextBuilder {
             }
         }
         self.runs.push(Run { end, origin });
+    }
+
+    /// The characters alone.
+    pub fn into_string(self) -> String {
+        self.text
     }
 
     /// The string, in the arena.

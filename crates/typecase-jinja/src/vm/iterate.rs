@@ -78,7 +78,7 @@ impl<'a> Iter<'a> {
                 None => None,
             },
             Iter::Generator(index) => return state.resume(*index),
-            Iter::Loop(_) => None,
+            Iter::Loop(index) => return state.loop_next(*index),
         })
     }
 }

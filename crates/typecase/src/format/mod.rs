@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::prompt::Prompt;
 use crate::request::ChatRequest;
 use std::fmt::Debug;
+pub use typecase_jinja::LocalTime;
 
 /// A prompt language.
 pub trait Format: Debug + Send + Sync {
@@ -29,10 +30,17 @@ pub trait Format: Debug + Send + Sync {
 /// What may differ from one render to the next and is no part of the request.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct RenderOptions {}
+pub struct RenderOptions {
+    /// The local time that templates see (`strftime_now`). Default: none, and a template that asks for it fails. The
+    /// library has no clock; whoever serves requests reads one.
+    pub now: Option<LocalTime>,
+}
 
 impl RenderOptions {
-    pub(crate) fn engine(&self) -> typecase_jinja::Options {
-        typecase_jinja::Options::default()
+    /// Sets the local time that templates see.
+    #[must_use]
+    pub fn now(mut self, now: LocalTime) -> Self {
+        self.now = Some(now);
+        self
     }
 }

@@ -68,43 +68,12 @@ impl<'a> Prompt<'a> {
         self.stub.clone()
     }
 
-    /// The `{% generation %}` blocks of a chat template, as the numbers that transformers gives: code points, the end
-    /// exclusive, in the order in which the blocks ended.
+    /// The `{% generation %}` blocks of a chat template in bytes, in the order in which they ended.
     ///
-    /// A block within a macro, a call or another block that is not written at once counts from where the prompt ended
-    /// when it ran. There the numbers are those of the reference, which need not be the block's place in the text.
+    /// A block within a macro, or within another block whose text is not written at once, counts from where the prompt
+    /// ended when it ran, as in transformers.
     pub fn generation_spans(&self) -> &[Range<usize>] {
         &self.generation
-    }
-
-    /// The `{% generation %}` blocks as ranges of bytes that lie within the text.
-    pub fn generation_ranges(&self) -> Vec<Range<usize>> {
-        let mut borders: Vec<(usize, usize)> = self
-            .generation
-            .iter()
-            .flat_map(|span| [span.start, span.end])
-            .map(|point| (point, self.text.len()))
-            .collect();
-        borders.sort_unstable();
-        borders.dedup();
-        let mut chars = self.text.char_indices().enumerate().map(|(point, (byte, _))| (point, byte));
-        let mut at = chars.next();
-        for (point, byte) in &mut borders {
-            while let Some((passed, _)) = at
-                && passed < *point
-            {
-                at = chars.next();
-            }
-            *byte = at.map_or(self.text.len(), |(_, byte)| byte);
-        }
-        let byte = |point: usize| match borders.binary_search_by_key(&point, |(point, _)| *point) {
-            Ok(found) => borders[found].1,
-            Err(_) => self.text.len(),
-        };
-        self.generation
-            .iter()
-            .map(|span| byte(span.start)..byte(span.end))
-            .collect()
     }
 
     /// What the format did with parts of the request that it could not take as they are.

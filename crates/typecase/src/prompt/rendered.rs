@@ -11,7 +11,7 @@ pub(crate) struct Rendered {
     pub(crate) text: String,
     /// Where the bytes came from.
     pub(crate) runs: Vec<Run>,
-    /// The `{% generation %}` blocks, as transformers counts them: code points.
+    /// The `{% generation %}` blocks.
     pub(crate) generation: Vec<Range<usize>>,
     /// Where the generation stub begins, if that is known.
     pub(crate) stub: Option<usize>,

@@ -42,7 +42,11 @@ impl<'a> Text<'a> {
 
     /// A reader of the text from front to back that copies parts of it with their origins.
     pub(crate) fn pieces(self) -> Pieces<'a> {
-        Pieces { text: self, at: 0, run: 0 }
+        Pieces {
+            text: self,
+            at: 0,
+            run: 0,
+        }
     }
 
     /// `text * count`. The caller has bounded the size.
@@ -59,7 +63,6 @@ impl<'a> Text<'a> {
 }
 
 impl TextBuilder {
-
     /// Appends `count` times the character `fill`, which came from `origin`.
     pub(crate) fn pad(&mut self, fill: char, count: usize, origin: Origin) {
         self.write_from(origin, |out| out.extend(std::iter::repeat_n(fill, count)));

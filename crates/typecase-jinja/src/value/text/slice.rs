@@ -129,11 +129,20 @@ impl<'a> Text<'a> {
         if step > 0 {
             let from = byte_of_char(text, start);
             let stride = usize::try_from(step).unwrap_or(usize::MAX);
-            text[from..].char_indices().step_by(stride).take(count).for_each(|(at, c)| push(from + at, c));
+            text[from..]
+                .char_indices()
+                .step_by(stride)
+                .take(count)
+                .for_each(|(at, c)| push(from + at, c));
         } else {
             let to = byte_of_char(text, start + 1);
             let stride = usize::try_from(step.unsigned_abs()).unwrap_or(usize::MAX);
-            text[..to].char_indices().rev().step_by(stride).take(count).for_each(|(at, c)| push(at, c));
+            text[..to]
+                .char_indices()
+                .rev()
+                .step_by(stride)
+                .take(count)
+                .for_each(|(at, c)| push(at, c));
         }
         builder.finish(arena)
     }
@@ -145,7 +154,10 @@ mod tests {
 
     fn sliced(text: &str, start: Option<i64>, stop: Option<i64>, step: Option<i64>) -> String {
         let arena = Arena::new();
-        Text::new(text).slice_chars(Slice { start, stop, step }, &arena).as_str().to_owned()
+        Text::new(text)
+            .slice_chars(Slice { start, stop, step }, &arena)
+            .as_str()
+            .to_owned()
     }
 
     /// What CPython 3.11 gave.

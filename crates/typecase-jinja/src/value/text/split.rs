@@ -187,7 +187,10 @@ mod tests {
     fn lines_end_where_python_ends_them() {
         let text = "a\r\nb\rc\u{2028}d\x1ce\n";
         assert_eq!(parts(text, split_lines(text, false)), ["a", "b", "c", "d", "e"]);
-        assert_eq!(parts(text, split_lines(text, true)), ["a\r\n", "b\r", "c\u{2028}", "d\x1c", "e\n"]);
+        assert_eq!(
+            parts(text, split_lines(text, true)),
+            ["a\r\n", "b\r", "c\u{2028}", "d\x1c", "e\n"]
+        );
     }
 
     #[test]

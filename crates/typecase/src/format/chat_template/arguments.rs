@@ -127,7 +127,7 @@ impl<'a> Arguments<'a> {
 
     /// Adds the variables that are keyword arguments: the named tokens of the model, and what the request gives, which
     /// comes before the tokens. No name is added twice.
-    pub(super) fn keywords<'v>(&self, token_names: &'v TokenNames, variables: &mut Vec<(&'v str, Value<'v>)>)
+    pub(super) fn keywords<'v>(&self, token_names: &'v TokenNames, variables: &mut Vec<(Value<'v>, Value<'v>)>)
     where
         'a: 'v,
     {
@@ -136,19 +136,17 @@ impl<'a> Arguments<'a> {
         variables.reserve(token_names.len() + kwargs.len() + 1);
         for (name, token) in token_names.iter() {
             if !is_given(name) {
-                variables.push((name, Value::Str(token)));
+                variables.push((Value::Str(name.into()), Value::Str(token)));
             }
         }
         if let Some(effort) = self.reasoning_effort
             && !is_given("reasoning_effort")
         {
-            variables.push(("reasoning_effort", effort));
+            variables.push((Value::Str("reasoning_effort".into()), effort));
         }
         for (name, value) in kwargs {
-            if let Some(name) = name.as_str()
-                && TAKEN.binary_search(&name).is_err()
-            {
-                variables.push((name, *value));
+            if name.as_str().is_some_and(|name| TAKEN.binary_search(&name).is_err()) {
+                variables.push((*name, *value));
             }
         }
     }

@@ -39,7 +39,7 @@ use crate::error::Result;
 use crate::prompt::{Prompt, Rendered, Writer};
 use crate::request::ChatRequest;
 use std::sync::Arc;
-use typecase_jinja::Template;
+use typecase_jinja::{Options, Template};
 use typecase_jinja::value::{Arena, Origin, Run, Value};
 
 /// A compiled chat template and the named tokens of its model. Cheap to clone, and shared between threads.
@@ -109,14 +109,20 @@ impl ChatTemplate {
             messages = tagged.messages;
             continuation = Some(tagged);
         }
-        let mut variables = vec![
+        let mut variables = Vec::with_capacity(8);
+        for (name, value) in [
             ("messages", Value::List(messages)),
             ("tools", tools),
             ("documents", documents),
             ("add_generation_prompt", arguments.add_generation_prompt),
-        ];
+        ] {
+            variables.push((Value::Str(name.into()), value));
+        }
         arguments.keywords(&self.token_names, &mut variables);
-        let output = self.template.render(&variables, arena, &options.engine())?;
+        let mut engine = Options::default();
+        engine.now = options.now;
+        let variables = Value::Dict(arena.dict(&mut variables, Origin::COMPUTED));
+        let output = self.template.render(&variables, arena, &engine)?;
         let mut rendered = Rendered {
             text: output.text,
             runs: output.runs,
