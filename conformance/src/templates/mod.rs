@@ -18,7 +18,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use typecase::format::chat_template::TokenNames;
 use typecase::format::{ChatTemplate, RenderOptions};
-use typecase::value::{Arena, Value, json};
+use typecase::value::{Arena, Origin, Value, json};
 
 /// What to render, and what to compare it with.
 #[derive(Debug, clap::Args)]
@@ -150,10 +150,7 @@ impl Job<'_> {
         let compiled = ChatTemplate::compile(&self.template.text, self.token_names.clone());
         let one = |conversation: &Named| {
             let expected = self.golden.find(&self.template.name, &conversation.name);
-            let found = match &compiled {
-                Ok(template) => render(template, &conversation.text, self.options),
-                Err(err) => Found::Refused(exact::refusal(err)),
-            };
+            let found = render(&compiled, &conversation.text, self.options);
             let (outcome, group) = compare(expected, &found);
             Pair {
                 id: format!("{} / {}", self.template.name, conversation.name),
@@ -172,17 +169,17 @@ impl Job<'_> {
     }
 }
 
-fn render(template: &ChatTemplate, conversation: &str, options: &RenderOptions) -> Found {
+fn render(template: &typecase::Result<ChatTemplate>, conversation: &str, options: &RenderOptions) -> Found {
     let arena = Arena::new();
-    match json::parse_str(conversation, &arena) {
-        Ok(conversation) => exact::render(template, conversation, options),
-        // Every line was parsed when the file was read.
-        Err(err) => Found::Refused(exact::Refusal {
-            kind: "unsupported",
-            exception: "JSONDecodeError",
-            message: err.to_string(),
-            shown: err.to_string(),
-        }),
+    // Every line was parsed when the file was read.
+    let conversation = json::parse_str(conversation, &arena).unwrap_or(Value::None(Origin::COMPUTED));
+    match template {
+        Ok(template) => exact::render(template, conversation, options),
+        // Some requests are refused before the template is looked at.
+        Err(err) => match exact::arguments(conversation).check() {
+            Ok(()) => Found::Refused(exact::refusal(err)),
+            Err(err) => Found::Refused(exact::refusal(&err)),
+        },
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::TokenNames;
 use crate::error::{Error, ErrorKind, Result};
-use crate::request::{ChatRequest, Ending};
+use crate::request::{ChatRequest, Ending, is_truthy};
 use typecase_jinja::value::{Arena, Dict, List, Origin, Value};
 
 /// What a template is rendered for: the arguments of `apply_chat_template`, as the client sent them.
@@ -81,7 +81,31 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// The messages.
+    /// Refuses what is refused whatever the template is, in the order in which the reference looks.
+    ///
+    /// # Errors
+    /// Client faults: there is no message, one is no object, or two endings are asked for.
+    pub fn check(&self) -> Result<()> {
+        self.message_list()?;
+        if self.continued_field().is_some() && is_truthy(self.add_generation_prompt) {
+            return Err(Error::new(ErrorKind::Conflict {
+                one: "add_generation_prompt",
+                other: "continue_final_message",
+                reason: "a prompt ends with a new turn or within the last one",
+            }));
+        }
+        Ok(())
+    }
+
+    /// The field of the final message that is to be continued, if it is.
+    pub(super) fn continued_field(&self) -> Option<&'a str> {
+        match self.continue_final_message {
+            Value::Str(name) if !name.is_empty() => Some(name.as_str()),
+            value => is_truthy(value).then_some("content"),
+        }
+    }
+
+    /// The messages, all of them dicts and at least one.
     pub(super) fn message_list(&self) -> Result<&'a List<'a>> {
         let Value::List(messages) = self.messages else {
             return Err(Error::new(ErrorKind::wrong_type(self.messages, "an array of messages")).within("messages"));
@@ -93,6 +117,7 @@ impl<'a> Arguments<'a> {
             };
             return Err(Error::new(nothing).within("messages"));
         }
+        all_dicts(messages).map_err(|err| err.within("messages"))?;
         Ok(messages)
     }
 

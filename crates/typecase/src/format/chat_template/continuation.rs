@@ -24,14 +24,6 @@ pub(super) struct Continuation<'a> {
     text: &'a str,
 }
 
-/// The field that a `continue_final_message` asks for; `None` if the final message is not to be continued.
-pub(super) fn field<'a>(continue_final_message: Value<'a>) -> Option<&'a str> {
-    match continue_final_message {
-        Value::Str(name) if !name.is_empty() => Some(name.as_str()),
-        value => crate::request::is_truthy(value).then_some("content"),
-    }
-}
-
 /// Tags the final one of the prepared `messages`, in `field`.
 ///
 /// # Errors
@@ -160,16 +152,6 @@ impl Continuation<'_> {
             false => rendered[..end].trim_end_matches(text::is_space).len(),
         })
     }
-}
-
-/// A prompt ends with a new turn or within the last one.
-#[cold]
-pub(super) fn conflict() -> Error {
-    Error::new(ErrorKind::Conflict {
-        one: "add_generation_prompt",
-        other: "continue_final_message",
-        reason: "a prompt ends with a new turn or within the last one",
-    })
 }
 
 #[cold]

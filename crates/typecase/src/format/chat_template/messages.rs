@@ -10,24 +10,16 @@
 //!
 //! Most messages have neither, and are used as they are.
 
-use crate::error::{Error, ErrorKind, Result};
 use typecase_jinja::value::{Arena, Dict, List, Origin, Text, Value};
 
 /// The names of a message's reasoning, the first of which templates should read.
 pub(super) const REASONING_FIELDS: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
 
 /// The messages as a template sees them; the list itself if none of them changes.
-///
-/// # Errors
-/// A client fault if a message is no object.
-pub(super) fn prepare<'a>(messages: &'a List<'a>, arena: &'a Arena) -> Result<&'a List<'a>> {
+pub(super) fn prepare<'a>(messages: &'a List<'a>, arena: &'a Arena) -> &'a List<'a> {
     let mut changed: Vec<Value<'a>> = Vec::new();
     for (i, message) in messages.items().iter().enumerate() {
-        let Value::Dict(fields) = message else {
-            let kind = ErrorKind::wrong_type(*message, "a message, which is an object");
-            return Err(Error::new(kind).within(i).within("messages"));
-        };
-        let Some(prepared) = prepare_one(fields, arena) else {
+        let Some(prepared) = message.as_dict().and_then(|fields| prepare_one(fields, arena)) else {
             if !changed.is_empty() {
                 changed.push(*message);
             }
@@ -39,10 +31,10 @@ pub(super) fn prepare<'a>(messages: &'a List<'a>, arena: &'a Arena) -> Result<&'
         }
         changed.push(Value::Dict(prepared));
     }
-    Ok(match changed.is_empty() {
+    match changed.is_empty() {
         true => messages,
         false => arena.list(&changed, messages.origin()),
-    })
+    }
 }
 
 /// A message without its `null`s and with its reasoning under all names; `None` if that is the message itself.

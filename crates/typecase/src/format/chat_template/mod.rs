@@ -96,15 +96,12 @@ impl ChatTemplate {
 
     fn run<'a>(&self, arguments: &Arguments<'a>, arena: &'a Arena, options: &RenderOptions) -> Result<Rendered> {
         // In the order in which the reference looks, so that of several faults the same one is told.
-        let mut messages = messages::prepare(arguments.message_list()?, arena)?;
-        let field = continuation::field(arguments.continue_final_message);
-        if field.is_some() && crate::request::is_truthy(arguments.add_generation_prompt) {
-            return Err(continuation::conflict());
-        }
+        arguments.check()?;
+        let mut messages = messages::prepare(arguments.message_list()?, arena);
         let tools = arguments.tool_list(arena)?;
         let documents = arguments.document_list()?;
         let mut continuation = None;
-        if let Some(field) = field {
+        if let Some(field) = arguments.continued_field() {
             let tagged = continuation::tag(messages, field, self.template.source(), arena)?;
             messages = tagged.messages;
             continuation = Some(tagged);
