@@ -70,7 +70,7 @@ fn render_in<'a>(
 }
 
 /// The generation blocks in code points, as the oracle counts.
-fn spans(prompt: &Prompt<'_>) -> Vec<(usize, usize)> {
+pub(crate) fn spans(prompt: &Prompt<'_>) -> Vec<(usize, usize)> {
     let points = |end: usize| prompt.text()[..end].chars().count();
     let spans = prompt.generation_spans().iter();
     spans.map(|span| (points(span.start), points(span.end))).collect()

@@ -312,8 +312,3 @@ fn meta(golden: &Golden, now: Option<&str>, templates: usize, conversations: usi
     out.push_str(&format!("}}, \"templates\": {templates}, \"conversations\": {conversations}}}}}"));
     out
 }
-
-/// Whether a value is there and not `null`.
-pub(crate) fn is_set(value: Option<Value<'_>>) -> bool {
-    value.is_some_and(|value| !value.is_none())
-}

@@ -90,10 +90,12 @@ impl Output {
         let text = if self.track {
             let first = self.runs.partition_point(|run| run.end <= start);
             let first_start = if first == 0 { 0 } else { self.runs[first - 1].end };
-            let runs = arena.bump.alloc_slice_fill_iter(self.runs[first..].iter().map(|run| Run {
-                end: run.end - start,
-                origin: run.origin,
-            }));
+            let runs = arena
+                .bump
+                .alloc_slice_fill_iter(self.runs[first..].iter().map(|run| Run {
+                    end: run.end - start,
+                    origin: run.origin,
+                }));
             if let Some(run) = runs.first_mut() {
                 run.origin = run.origin.plus(start - first_start);
             }

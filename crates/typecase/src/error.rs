@@ -131,6 +131,49 @@ pub enum ErrorKind {
         /// Their names.
         names: Vec<String>,
     },
+    /// An id that the vocabulary does not have was to be decoded.
+    UnknownId {
+        /// The id.
+        id: u32,
+    },
+    /// There is no such model directory.
+    NoModelDirectory {
+        /// The path that was given.
+        directory: String,
+    },
+    /// A model directory lacks a file.
+    MissingModelFile {
+        /// Where it was looked for.
+        file: String,
+    },
+    /// A file of a model is not what it should be.
+    BrokenModelFile {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A model directory has no vocabulary that can be read.
+    NoVocabulary {
+        /// The directory.
+        directory: String,
+    },
+    /// A media placeholder does not encode to the one id that `config.json` names.
+    PlaceholderNotOneId {
+        /// How the placeholder is spelled.
+        token: String,
+        /// The ids it encodes to.
+        ids: Vec<u32>,
+        /// The key of `config.json` that names the id.
+        key: String,
+        /// The id that it names.
+        expected: u32,
+    },
+    /// A text could not be turned into ids.
+    Encoding {
+        /// What the tokenizer says.
+        reason: String,
+    },
 }
 
 impl ErrorKind {
@@ -166,6 +209,13 @@ impl ErrorKind {
                 _ => "template_error",
             },
             Self::NoDefaultTemplate { .. } => "no_default_template",
+            Self::UnknownId { .. } => "unknown_id",
+            Self::NoModelDirectory { .. } => "no_model_directory",
+            Self::MissingModelFile { .. } => "missing_model_file",
+            Self::BrokenModelFile { .. } => "broken_model_file",
+            Self::NoVocabulary { .. } => "no_vocabulary",
+            Self::PlaceholderNotOneId { .. } => "placeholder_not_one_id",
+            Self::Encoding { .. } => "encoding",
         }
     }
 
@@ -185,7 +235,8 @@ impl ErrorKind {
             | Self::UnresolvedTool
             | Self::InvalidArguments { .. }
             | Self::NotJson { .. }
-            | Self::MediaCount { .. } => Fault::Client,
+            | Self::MediaCount { .. }
+            | Self::UnknownId { .. } => Fault::Client,
             // A template that ran and failed was given what it has no place for.
             Self::Template { kind, .. } => match kind {
                 typecase_jinja::ErrorKind::Syntax
@@ -193,7 +244,13 @@ impl ErrorKind {
                 | typecase_jinja::ErrorKind::Unsupported => Fault::Server,
                 _ => Fault::Client,
             },
-            Self::NoDefaultTemplate { .. } => Fault::Server,
+            Self::NoDefaultTemplate { .. }
+            | Self::NoModelDirectory { .. }
+            | Self::MissingModelFile { .. }
+            | Self::BrokenModelFile { .. }
+            | Self::NoVocabulary { .. }
+            | Self::PlaceholderNotOneId { .. }
+            | Self::Encoding { .. } => Fault::Server,
         }
     }
 }
@@ -335,6 +392,25 @@ impl fmt::Display for ErrorKind {
                 write!(f, "the model has several chat templates and none is called \"default\": ")?;
                 write!(f, "{}", names.join(", "))
             }
+            Self::UnknownId { id } => write!(f, "the vocabulary has no token with the id {id}"),
+            Self::NoModelDirectory { directory } => write!(f, "{directory} is no directory"),
+            Self::MissingModelFile { file } => write!(f, "{file} is missing"),
+            Self::BrokenModelFile { file, reason } => write!(f, "{file}: {reason}"),
+            Self::NoVocabulary { directory } => write!(
+                f,
+                "no vocabulary in {directory}; looked for tokenizer.json, tiktoken.model and tekken.json"
+            ),
+            Self::PlaceholderNotOneId {
+                token,
+                ids,
+                key,
+                expected,
+            } => write!(
+                f,
+                "the media placeholder {token} encodes to {ids:?}, but {key} in config.json says {expected}; \
+                 it has to be that one id"
+            ),
+            Self::Encoding { reason } => write!(f, "cannot encode the text: {reason}"),
         }
     }
 }

@@ -23,12 +23,20 @@
 
 pub mod error;
 pub mod format;
+pub mod model;
 pub mod prompt;
 pub mod request;
+#[cfg_attr(
+    not(any(feature = "huggingface", feature = "tiktoken")),
+    expect(dead_code, reason = "without a vocabulary nothing is encoded")
+)]
+pub mod tokenizer;
 
 pub use error::{Error, ErrorKind, Fault, Result};
 pub use format::{Format, RenderOptions};
+pub use model::Model;
 pub use prompt::Prompt;
 pub use request::ChatRequest;
+pub use tokenizer::{Tokenizer, Tokens};
 /// JSON and values as Python has them.
 pub use typecase_jinja::value;

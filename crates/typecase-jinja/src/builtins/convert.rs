@@ -58,9 +58,17 @@ pub(crate) fn like<'a>(like: &Value<'_>, text: Text<'a>) -> Value<'a> {
 }
 
 /// The positional arguments of a method that takes no names, between `least` and `most` of them.
-pub(crate) fn plain<'s, 'a>(args: Args<'s, 'a>, owner: &str, name: &str, least: usize, most: usize) -> Result<&'s [Value<'a>]> {
+pub(crate) fn plain<'s, 'a>(
+    args: Args<'s, 'a>,
+    owner: &str,
+    name: &str,
+    least: usize,
+    most: usize,
+) -> Result<&'s [Value<'a>]> {
     if !args.keyword.is_empty() {
-        return Err(Error::type_error(format!("{owner}.{name}() takes no keyword arguments")));
+        return Err(Error::type_error(format!(
+            "{owner}.{name}() takes no keyword arguments"
+        )));
     }
     let given = args.positional.len();
     if (least..=most).contains(&given) {
@@ -74,7 +82,10 @@ pub(crate) fn plain<'s, 'a>(args: Args<'s, 'a>, owner: &str, name: &str, least: 
             format!("{name} expected {least} argument{}, got {given}", plural(least))
         }
         (least, _) if given < least => {
-            format!("{name} expected at least {least} argument{}, got {given}", plural(least))
+            format!(
+                "{name} expected at least {least} argument{}, got {given}",
+                plural(least)
+            )
         }
         (_, most) => format!("{name} expected at most {most} argument{}, got {given}", plural(most)),
     }))

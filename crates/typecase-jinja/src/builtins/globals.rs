@@ -102,7 +102,9 @@ fn range<'a>(state: &mut State<'a>, args: Args<'_, 'a>) -> Result<Value<'a>> {
             Some(Value::Undefined(undefined)) => {
                 // `Undefined` has no `__index__`.
                 let _ = undefined;
-                return Err(Error::type_error("'Undefined' object cannot be interpreted as an integer"));
+                return Err(Error::type_error(
+                    "'Undefined' object cannot be interpreted as an integer",
+                ));
             }
             Some(other) => {
                 return Err(Error::type_error(format!(
@@ -220,7 +222,9 @@ fn namespace<'a>(state: &mut State<'a>, args: Args<'_, 'a>) -> Result<Value<'a>>
 
 fn cycler<'a>(state: &mut State<'a>, args: Args<'_, 'a>) -> Result<Value<'a>> {
     if !args.keyword.is_empty() {
-        return Err(Error::type_error("Cycler.__init__() got an unexpected keyword argument"));
+        return Err(Error::type_error(
+            "Cycler.__init__() got an unexpected keyword argument",
+        ));
     }
     if args.positional.is_empty() {
         // Python raises `RuntimeError`.

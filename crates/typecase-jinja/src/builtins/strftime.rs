@@ -28,10 +28,26 @@ pub struct LocalTime {
 }
 
 const DAYS: [&str; 7] = [
-    "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
+    "Sunday",
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
 ];
 const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
     "December",
 ];
 
@@ -98,8 +114,16 @@ impl LocalTime {
                 day: 31,
                 ..*self
             };
-            let first = LocalTime { month: 1, day: 1, ..last };
-            if last.weekday() == 4 || first.weekday() == 4 { 53 } else { 52 }
+            let first = LocalTime {
+                month: 1,
+                day: 1,
+                ..last
+            };
+            if last.weekday() == 4 || first.weekday() == 4 {
+                53
+            } else {
+                52
+            }
         };
         if week < 1 {
             (year - 1, weeks_in(year - 1))
@@ -300,7 +324,10 @@ mod unit_tests {
             ("%d %b %Y", "04 Mar 2026"),
             ("%-d/%-m %e|%k|%l", "4/3  4|15| 3"),
             ("%A, %B %d, %Y at %I:%M %p", "Wednesday, March 04, 2026 at 03:09 PM"),
-            ("%F %T.%f %D %R %r", "2026-03-04 15:09:26.535897 03/04/26 15:09 03:09:26 PM"),
+            (
+                "%F %T.%f %D %R %r",
+                "2026-03-04 15:09:26.535897 03/04/26 15:09 03:09:26 PM",
+            ),
             ("%c|%x|%X", "Wed Mar  4 15:09:26 2026|03/04/26|15:09:26"),
             ("%j %U %W %V %G %g %u %w %C %y", "063 09 09 10 2026 26 3 3 20 26"),
             ("%z%Z%%%n%t|%P|%h", "%\n\t|pm|Mar"),

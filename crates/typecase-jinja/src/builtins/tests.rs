@@ -90,7 +90,10 @@ fn is_callable(value: &Value<'_>) -> bool {
     match value {
         // Its `__call__` raises, but it is there.
         Value::Undefined(_) | Value::Method(_) => true,
-        Value::Object(object) => !matches!(object.class, Class::Namespace | Class::Generator | Class::TemplateReference),
+        Value::Object(object) => !matches!(
+            object.class,
+            Class::Namespace | Class::Generator | Class::TemplateReference
+        ),
         _ => false,
     }
 }
@@ -138,7 +141,9 @@ fn divisibleby<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 'a>) 
 /// The one operand of a comparison, which takes no names.
 fn operand<'a>(name: &str, args: Args<'_, 'a>) -> Result<Value<'a>> {
     if !args.keyword.is_empty() {
-        return Err(Error::type_error(format!("_operator.{name}() takes no keyword arguments")));
+        return Err(Error::type_error(format!(
+            "_operator.{name}() takes no keyword arguments"
+        )));
     }
     match args.positional {
         [operand] => Ok(*operand),

@@ -66,11 +66,7 @@ impl<'p> Compiler<'_, 'p> {
             })),
             // A slice that is an item of a tuple: the tuple is a key that nothing has.
             ExprKind::Slice { .. } => {
-                return Err(Error::new(
-                    ErrorKind::Unsupported,
-                    "a slice within a tuple that is a key",
-                )
-                .at_offset(at));
+                return Err(Error::new(ErrorKind::Unsupported, "a slice within a tuple that is a key").at_offset(at));
             }
             ExprKind::Concat(items) => Expr::Concat(Box::new(Many {
                 operands: items
@@ -127,16 +123,25 @@ impl<'p> Compiler<'_, 'p> {
                 right: self.expr(right, frame)?,
                 at,
             })),
-            ExprKind::Unary { op: UnaryOp::Not, value } => match &value.kind {
+            ExprKind::Unary {
+                op: UnaryOp::Not,
+                value,
+            } => match &value.kind {
                 ExprKind::Test { value, test } => self.test(value, test, frame, true)?,
                 _ => Expr::Not(Box::new(self.expr(value, frame)?)),
             },
-            ExprKind::Unary { op: UnaryOp::Neg, value } => match self.expr(value, frame)? {
+            ExprKind::Unary {
+                op: UnaryOp::Neg,
+                value,
+            } => match self.expr(value, frame)? {
                 Expr::Const(Value::Int(int, origin)) if int != i64::MIN => Expr::Const(Value::Int(-int, origin)),
                 Expr::Const(Value::Float(float, origin)) => Expr::Const(Value::Float(-float, origin)),
                 value => Expr::Negate(Box::new((value, at))),
             },
-            ExprKind::Unary { op: UnaryOp::Pos, value } => Expr::Plus(Box::new((self.expr(value, frame)?, at))),
+            ExprKind::Unary {
+                op: UnaryOp::Pos,
+                value,
+            } => Expr::Plus(Box::new((self.expr(value, frame)?, at))),
         })
     }
 
@@ -251,13 +256,7 @@ impl<'p> Compiler<'_, 'p> {
         })
     }
 
-    fn test(
-        &mut self,
-        value: &ast::Expr<'p>,
-        test: &FilterCall<'p>,
-        frame: Frame,
-        negated: bool,
-    ) -> Result<Expr<'p>> {
+    fn test(&mut self, value: &ast::Expr<'p>, test: &FilterCall<'p>, frame: Frame, negated: bool) -> Result<Expr<'p>> {
         let run = find(tests::TESTS, &test.name);
         let no_args = test.args.positional.is_empty()
             && test.args.keywords.is_empty()

@@ -251,7 +251,11 @@ impl<'p> Compiler<'_, 'p> {
             return Box::default();
         }
         let symbols = &self.table.scopes[frame.scope];
-        symbols.loads.iter().map(|(var, _)| self.table.vars[*var].slot).collect()
+        symbols
+            .loads
+            .iter()
+            .map(|(var, _)| self.table.vars[*var].slot)
+            .collect()
     }
 
     /// Where `var` is for the code of `function`.

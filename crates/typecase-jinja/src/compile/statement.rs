@@ -190,7 +190,10 @@ impl<'p> Compiler<'_, 'p> {
                 template: Some(self.expr(template, frame)?),
                 // What Jinja raises in an environment without a loader.
                 kind: ErrorKind::Type,
-                message: format!("no loader for this environment specified: '{}' needs another template", tag.name()),
+                message: format!(
+                    "no loader for this environment specified: '{}' needs another template",
+                    tag.name()
+                ),
                 at,
             })),
         });
@@ -211,11 +214,7 @@ impl<'p> Compiler<'_, 'p> {
     }
 
     /// A scope inside `frame` that is a function of its own.
-    fn inner_function(
-        &mut self,
-        frame: Frame,
-        analyse: impl FnOnce(&mut Analysis<'_, 'p>),
-    ) -> (FunctionId, Frame) {
+    fn inner_function(&mut self, frame: Frame, analyse: impl FnOnce(&mut Analysis<'_, 'p>)) -> (FunctionId, Frame) {
         let function = self.table.new_function(Some(frame.function));
         let space = self.table.new_space();
         let symbols = self.table.inner(frame.scope, function, space);

@@ -170,7 +170,7 @@ impl<'s> Lexer<'s> {
             return self.error(SyntaxErrorKind::UnclosedComment, tag);
         };
         let border = inside + length;
-        let sign = match self.source[inside..border].as_bytes().last() {
+        let sign = match self.source.as_bytes()[inside..border].last() {
             Some(b'-') => Sign::Strip,
             Some(b'+') => Sign::Keep,
             _ => Sign::None,

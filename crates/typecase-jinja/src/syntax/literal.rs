@@ -184,8 +184,8 @@ pub(super) fn unescape(quoted: &str) -> Result<Cow<'_, str>, EscapeError> {
             c => {
                 let code = c as u32;
                 text.push_str(&match code {
-                    ..=0xff => format!("\\x{code:02x}"),
-                    ..=0xffff => format!("\\u{code:04x}"),
+                    0x80..=0xff => format!("\\x{code:02x}"),
+                    0x100..=0xffff => format!("\\u{code:04x}"),
                     _ => format!("\\U{code:08x}"),
                 });
             }

@@ -62,6 +62,10 @@ pub fn binary<'a>(op: BinaryOp, left: &Value<'a>, right: &Value<'a>, arena: &'a 
     match op {
         BinaryOp::Add => add(left, right, arena),
         BinaryOp::Mul => multiply(left, right, arena),
+        BinaryOp::Sub if matches!(left, Value::DictView(_)) => Err(Exception::new(
+            ExceptionKind::Unsupported,
+            "sets are not supported",
+        )),
         _ => Err(unsupported(op, left, right)),
     }
 }
@@ -526,7 +530,7 @@ mod tests {
             ("10", Pow, "1000000000", "Limit"),
             ("1", Div, "0", "ZeroDivision"),
             ("9007199254740993", Div, "1", "9007199254740992.0"),
-            ("100000000000000000000000000000000", Div, "3", "3.333333333333333e+31"),
+            ("100000000000000000000000000000000", Div, "3", "3.3333333333333334e+31"),
             ("1", Div, "100000000000000000000000000000000", "1e-32"),
             ("\"ab\"", Mul, "3", "\"ababab\""),
             ("\"ab\"", Mul, "-1", "\"\""),

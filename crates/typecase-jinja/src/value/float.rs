@@ -16,6 +16,7 @@ pub fn write_repr(out: &mut String, value: f64) {
     // Rust prints the shortest digits too, but chooses other places for the exponent: take only digits and exponent.
     let mut buffer = ShortBuffer::default();
     let _ = write!(buffer, "{value:e}");
+    buffer.round_half_to_even(value);
     let (mantissa, exponent) = buffer.as_str().split_once('e').unwrap_or((buffer.as_str(), "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     let (sign, mantissa) = match mantissa.strip_prefix('-') {
@@ -58,7 +59,37 @@ struct ShortBuffer {
     len: usize,
 }
 
+/// Two decimals of this many digits can lie within half a step of one float, and so be equally short; not of fewer.
+const MIN_TIE_DIGITS: usize = 16;
+
 impl ShortBuffer {
+    /// Of two shortest decimals that are equally near to `value`, Rust takes the larger and Python the even one:
+    /// 589182803420550.25 is `589182803420550.3` there and `589182803420550.2` here.
+    fn round_half_to_even(&mut self, value: f64) {
+        let Some(digits_end) = self.bytes[..self.len].iter().position(|b| *b == b'e') else {
+            return;
+        };
+        let digits = self.bytes[..digits_end].iter().filter(|b| b.is_ascii_digit()).count();
+        let last = digits_end - 1;
+        if digits < MIN_TIE_DIGITS || self.bytes[last] % 2 == 0 {
+            return;
+        }
+        // `{:e}` with a precision is exact. A tie ends with one more digit, a 5; a float of so few digits is an
+        // integer or has few binary places, so zeros up to here are zeros for good.
+        const EXACT_DIGITS: usize = 60;
+        let exact = format!("{value:.EXACT_DIGITS$e}");
+        let mantissa = exact.split_once('e').map_or(exact.as_str(), |(mantissa, _)| mantissa);
+        let mut rest = mantissa.bytes().filter(u8::is_ascii_digit).skip(digits);
+        if rest.next() != Some(b'5') || rest.any(|b| b != b'0') {
+            return;
+        }
+        self.bytes[last] -= 1;
+        // Below a power of two the floats lie closer together: the smaller decimal may belong to the next one.
+        if self.as_str().parse() != Ok(value) {
+            self.bytes[last] += 1;
+        }
+    }
+
     fn as_str(&self) -> &str {
         std::str::from_utf8(&self.bytes[..self.len]).unwrap_or_default()
     }
@@ -101,6 +132,8 @@ mod tests {
             (0.30000000000000004, "0.30000000000000004"),
             (100.0, "100.0"),
             (12345.678, "12345.678"),
+            (589182803420550.25, "589182803420550.2"),
+            (-655203336259818.75, "-655203336259818.8"),
             (f64::INFINITY, "inf"),
             (f64::NEG_INFINITY, "-inf"),
             (f64::NAN, "nan"),

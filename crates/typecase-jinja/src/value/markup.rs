@@ -1,6 +1,6 @@
 //! `markupsafe`: escaping text for HTML.
 
-use super::{Arena, Exception, Origin, Text, TextBuilder};
+use super::{Arena, Exception, Text, TextBuilder};
 
 /// What a character is escaped as, if it is.
 fn entity(byte: u8) -> Option<&'static str> {

@@ -57,8 +57,11 @@ impl Origin {
 }
 
 /// A Python value. What lives in the engine (namespaces, macros, ...) is a handle here: see [`Object`].
+// The tag is a word, so that a value is moved in whole words. With a byte for a tag the compiler moves it in pieces of
+// other sizes than it was stored in, which stalls the processor at every step of the interpreter.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
+#[repr(u64)]
 pub enum Value<'a> {
     /// `None`.
     None(Origin),

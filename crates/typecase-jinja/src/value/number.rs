@@ -17,7 +17,10 @@ pub fn parse_int<'a>(text: Text<'_>, base: i64, arena: &'a Arena) -> Result<Valu
     }
     let invalid = || {
         let mut message = TextBuilder::new();
-        message.push_from(&format!("invalid literal for int() with base {base}: "), Origin::COMPUTED);
+        message.push_from(
+            &format!("invalid literal for int() with base {base}: "),
+            Origin::COMPUTED,
+        );
         let shown = text.as_str().char_indices().nth(200).map_or(text.len(), |(at, _)| at);
         repr::push_text_repr(&mut message, Text::new(&text.as_str()[..shown]), false);
         Exception::value_error(message.into_string())
@@ -91,7 +94,10 @@ pub fn parse_float(text: &str) -> Option<f64> {
         return None;
     }
     let sign = if trimmed.starts_with('-') { -1.0 } else { 1.0 };
-    if ["inf", "infinity"].iter().any(|name| unsigned.eq_ignore_ascii_case(name)) {
+    if ["inf", "infinity"]
+        .iter()
+        .any(|name| unsigned.eq_ignore_ascii_case(name))
+    {
         return Some(sign * f64::INFINITY);
     }
     if unsigned.eq_ignore_ascii_case("nan") {
@@ -273,9 +279,19 @@ mod tests {
             assert_eq!(round_float(float, digits), Ok(python), "round({float}, {digits})");
         }
         let arena = Arena::new();
-        for (int, digits, python) in [(25, -1, 20), (15, -1, 20), (-15, -1, -20), (5, -1, 0), (5, 3, 5), (51, -2, 100)] {
+        for (int, digits, python) in [
+            (25, -1, 20),
+            (15, -1, 20),
+            (-15, -1, -20),
+            (5, -1, 0),
+            (5, 3, 5),
+            (51, -2, 100),
+        ] {
             let rounded = round_int(&BigInt::from(int), digits, &arena).expect("no bounds");
-            assert!(matches!(rounded, Value::Int(rounded, _) if rounded == python), "round({int}, {digits})");
+            assert!(
+                matches!(rounded, Value::Int(rounded, _) if rounded == python),
+                "round({int}, {digits})"
+            );
         }
     }
 }

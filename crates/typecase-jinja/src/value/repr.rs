@@ -56,7 +56,11 @@ pub fn push_repr(
     objects: &dyn Objects,
     arena: &Arena,
 ) -> Result<(), Exception> {
-    let mut writer = Writer { builder, objects, arena };
+    let mut writer = Writer {
+        builder,
+        objects,
+        arena,
+    };
     writer.repr(value, 0)
 }
 
@@ -249,7 +253,8 @@ pub fn push_text_repr(builder: &mut TextBuilder, text: Text<'_>, ascii: bool) {
     builder.push_from(quote, Origin::COMPUTED);
 }
 
-fn write_escape(out: &mut String, c: char) {
+/// Appends the escape that `repr` writes for `c`.
+pub(crate) fn write_escape(out: &mut String, c: char) {
     let code = c as u32;
     let _ = match c {
         '\\' | '\'' | '"' => write!(out, "\\{c}"),
@@ -279,12 +284,24 @@ mod tests {
     #[test]
     fn spells_values_as_python_does() {
         for (json, python) in [
-            (r#"{"a": [1, 2.0, null, true], "b'": {}}"#, r#"{'a': [1, 2.0, None, True], "b'": {}}"#),
+            (
+                r#"{"a": [1, 2.0, null, true], "b'": {}}"#,
+                r#"{'a': [1, 2.0, None, True], "b'": {}}"#,
+            ),
             (r#""it's""#, r#""it's""#),
             (r#""it's \"so\"""#, r#"'it\'s "so"'"#),
-            (r#""\n\t\r\\\u0007\u007f\u00a0\u00ad\u00e9""#, r"'\n\t\r\\\x07\x7f\xa0\xadé'"),
-            (r#""\u200b\ud83d\ude00\ue000\udb40\udc01""#, r"'\u200b😀\ue000\U000e0001'"),
-            ("[123456789012345678901234567890, -0.0, 1e22]", "[123456789012345678901234567890, -0.0, 1e+22]"),
+            (
+                r#""\n\t\r\\\u0007\u007f\u00a0\u00ad\u00e9""#,
+                r"'\n\t\r\\\x07\x7f\xa0\xadé'",
+            ),
+            (
+                r#""\u200b\ud83d\ude00\ue000\udb40\udc01""#,
+                r"'\u200b😀\ue000\U000e0001'",
+            ),
+            (
+                "[123456789012345678901234567890, -0.0, 1e22]",
+                "[123456789012345678901234567890, -0.0, 1e+22]",
+            ),
         ] {
             assert_eq!(repr(json), python);
         }

@@ -5,7 +5,6 @@ mod case;
 mod slice;
 pub mod split;
 
-pub(crate) use build::Pieces;
 pub use slice::{Indices, Slice, byte_of_char, byte_range, char_len};
 
 use super::{Arena, Origin};
@@ -44,6 +43,9 @@ impl<'a> Text<'a> {
 
     /// A copy of `text` in the arena that came from `origin` as a whole.
     pub fn with_origin(text: &str, origin: Origin, arena: &'a Arena) -> Self {
+        if text.is_empty() {
+            return Text::new("");
+        }
         let text = arena.alloc_str(text);
         let runs = arena.alloc_slice(&[Run {
             end: text.len(),
@@ -126,6 +128,9 @@ impl<'a> Text<'a> {
     /// `text`, which is as long as this one and whose every byte came from where the byte here at its place came from.
     pub(crate) fn respelled(self, text: &'a str, arena: &'a Arena) -> Self {
         debug_assert_eq!(text.len(), self.len());
+        if text.is_empty() {
+            return Text::new("");
+        }
         let runs = match self.0 {
             Repr::Slice(from) => arena.alloc_slice(&[Run {
                 end: text.len(),
@@ -159,6 +164,9 @@ impl<'a> Text<'a> {
         };
         if start == 0 && end == built.text.len() {
             return self;
+        }
+        if start == end {
+            return Text::new("");
         }
         let first = built.runs.partition_point(|run| run.end <= start);
         let mut runs = Vec::new();
@@ -311,6 +319,7 @@ mod tests {
     fn a_value_is_three_words() {
         assert_eq!(size_of::<Text<'_>>(), 16);
         assert_eq!(size_of::<crate::value::Value<'_>>(), 24);
+        assert_eq!(size_of::<Option<crate::value::Value<'_>>>(), 24);
     }
 
     #[test]

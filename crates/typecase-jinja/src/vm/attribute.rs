@@ -56,8 +56,9 @@ impl<'a> State<'a> {
                 name,
             })));
         }
-        Ok(match value {
+        let found = match value {
             Value::Object(object) => self.object_attribute(object, name)?,
+            Value::Tuple(list) => list.by_name(name),
             Value::Range(range) => match name {
                 "start" => Some(Value::Int(range.start, Origin::COMPUTED)),
                 "stop" => Some(Value::Int(range.stop, Origin::COMPUTED)),
@@ -81,9 +82,12 @@ impl<'a> State<'a> {
                 "imag" => Some(Value::Float(0.0, Origin::COMPUTED)),
                 _ => None,
             },
-            _ if methods::lookup(&value, name).is_some() => Some(self.method(value, name)),
             _ => None,
-        })
+        };
+        if found.is_none() && methods::lookup(&value, name).is_some() {
+            return Ok(Some(self.method(value, name)));
+        }
+        Ok(found)
     }
 
     /// The method `name` of `receiver`, not yet called.

@@ -53,8 +53,15 @@ impl<'a> State<'a> {
             let value = self.eval(star)?;
             if !matches!(
                 value,
-                Value::List(_) | Value::Tuple(_) | Value::Dict(_) | Value::Str(_) | Value::Markup(_)
-                    | Value::Range(_) | Value::DictView(_) | Value::Undefined(_) | Value::Object(_)
+                Value::List(_)
+                    | Value::Tuple(_)
+                    | Value::Dict(_)
+                    | Value::Str(_)
+                    | Value::Markup(_)
+                    | Value::Range(_)
+                    | Value::DictView(_)
+                    | Value::Undefined(_)
+                    | Value::Object(_)
             ) {
                 return Err(Error::type_error(format!(
                     "argument after * must be an iterable, not {}",
@@ -143,7 +150,9 @@ impl<'a> State<'a> {
                 .call_loop_method(index, attr.name, args.as_args())
                 .map_err(|err| err.at_offset(call.at));
         }
-        let callee = self.getattr(receiver, attr.name).map_err(|err| err.at_offset(attr.at))?;
+        let callee = self
+            .getattr(receiver, attr.name)
+            .map_err(|err| err.at_offset(attr.at))?;
         self.call_with(callee, call, caller)
     }
 
@@ -200,12 +209,7 @@ impl<'a> State<'a> {
         }
     }
 
-    fn call_object_method(
-        &mut self,
-        object: Object,
-        name: &str,
-        args: builtins::Args<'_, 'a>,
-    ) -> Result<Value<'a>> {
+    fn call_object_method(&mut self, object: Object, name: &str, args: builtins::Args<'_, 'a>) -> Result<Value<'a>> {
         match (object.class, name) {
             (Class::Loop, _) => self.call_loop_method(object.index, name, args),
             (Class::Cycler, "next") => {

@@ -172,7 +172,9 @@ impl<'a> State<'a> {
         if let Some(Value::Object(Object { class, index })) = callee
             && matches!(class, Class::Macro | Class::Loop)
         {
-            let args = self.eval_args(&call.args, caller).map_err(|err| err.at_offset(call.at))?;
+            let args = self
+                .eval_args(&call.args, caller)
+                .map_err(|err| err.at_offset(call.at))?;
             let result = match class {
                 Class::Macro => self.run_macro(index, args.as_args()),
                 _ => self.call_loop(index, args.as_args()),

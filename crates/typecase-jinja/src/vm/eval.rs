@@ -70,11 +70,9 @@ impl<'a> State<'a> {
                     None => self.undefined(Undefined::Name(name)),
                 }
             }
-            Expr::Compare(_)
-            | Expr::CompareChain(_)
-            | Expr::Not(_)
-            | Expr::Test(_)
-            | Expr::IsDefined(..) => Value::Bool(self.truth(expr)?, Origin::COMPUTED),
+            Expr::Compare(_) | Expr::CompareChain(_) | Expr::Not(_) | Expr::Test(_) | Expr::IsDefined(..) => {
+                Value::Bool(self.truth(expr)?, Origin::COMPUTED)
+            }
             Expr::And(operands) => {
                 let mut value = Value::None(Origin::COMPUTED);
                 for operand in operands {
@@ -162,7 +160,9 @@ impl<'a> State<'a> {
 
     /// A `dict` of `entries`; spends its size.
     pub(crate) fn dict(&mut self, mut entries: Vec<(Value<'a>, Value<'a>)>) -> Result<Value<'a>> {
-        self.arena.meter().memory(entries.len() * size_of::<(Value<'_>, Value<'_>)>())?;
+        self.arena
+            .meter()
+            .memory(entries.len() * size_of::<(Value<'_>, Value<'_>)>())?;
         if entries.iter().all(|(key, _)| key.as_str().is_some()) {
             return Ok(Value::Dict(self.arena.dict(&mut entries, Origin::COMPUTED)));
         }
@@ -265,9 +265,7 @@ impl<'a> State<'a> {
             Value::Range(range) => !range.is_empty(),
             Value::DictView(view) => !view.dict.is_empty(),
             // `LoopContext` has a length.
-            Value::Object(Object {
-                class: Class::Loop, ..
-            }) => true,
+            Value::Object(Object { class: Class::Loop, .. }) => true,
             Value::BigInt(..) | Value::Method(_) | Value::Object(_) => true,
         })
     }
@@ -373,7 +371,8 @@ impl<'a> State<'a> {
     fn binary(&mut self, node: &'a Binary<'a>) -> Result<Value<'a>> {
         let left = self.eval(&node.left)?;
         let right = self.eval(&node.right)?;
-        self.arithmetic(node.op, left, right).map_err(|err| err.at_offset(node.at))
+        self.arithmetic(node.op, left, right)
+            .map_err(|err| err.at_offset(node.at))
     }
 
     pub(super) fn arithmetic(&mut self, op: BinaryOp, left: Value<'a>, right: Value<'a>) -> Result<Value<'a>> {
@@ -397,7 +396,7 @@ impl<'a> State<'a> {
             BinaryOp::FloorDiv => arith::BinaryOp::FloorDiv,
             BinaryOp::Mod => {
                 if let Value::Str(_) | Value::Markup(_) = left {
-                    return Err(Error::new(crate::error::ErrorKind::Unsupported, "% of strings"));
+                    return Ok(crate::value::format::percent(&left, &right, self, self.arena)?);
                 }
                 arith::BinaryOp::Mod
             }

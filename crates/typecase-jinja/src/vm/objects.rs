@@ -181,10 +181,7 @@ impl<'a> State<'a> {
                 let state = &self.loops[index];
                 plain(&format!("<LoopContext {}/{}>", state.index0 + 1, state.known_length()));
             }
-            Class::Generator => plain(&format!(
-                "<generator object {} at 0x0>",
-                self.generators[index].name
-            )),
+            Class::Generator => plain(&format!("<generator object {} at 0x0>", self.generators[index].name)),
             Class::TemplateReference => plain("<TemplateReference None>"),
             Class::Function => plain(&format!("<function {} at 0x0>", crate::builtins::globals::name(object))),
             Class::Cycler => plain("<jinja2.utils.Cycler object at 0x0>"),

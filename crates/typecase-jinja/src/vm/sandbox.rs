@@ -72,23 +72,58 @@ fn is_dunder_of(value: &Value<'_>, name: &str) -> bool {
         || match value {
             Value::Str(_) | Value::Markup(_) => matches!(
                 name,
-                "__add__" | "__contains__" | "__getitem__" | "__getnewargs__" | "__iter__" | "__len__" | "__mod__"
-                    | "__mul__" | "__rmod__" | "__rmul__"
+                "__add__"
+                    | "__contains__"
+                    | "__getitem__"
+                    | "__getnewargs__"
+                    | "__iter__"
+                    | "__len__"
+                    | "__mod__"
+                    | "__mul__"
+                    | "__rmod__"
+                    | "__rmul__"
             ),
             Value::Dict(_) => matches!(
                 name,
-                "__class_getitem__" | "__contains__" | "__delitem__" | "__getitem__" | "__ior__" | "__iter__"
-                    | "__len__" | "__or__" | "__reversed__" | "__ror__" | "__setitem__"
+                "__class_getitem__"
+                    | "__contains__"
+                    | "__delitem__"
+                    | "__getitem__"
+                    | "__ior__"
+                    | "__iter__"
+                    | "__len__"
+                    | "__or__"
+                    | "__reversed__"
+                    | "__ror__"
+                    | "__setitem__"
             ),
             Value::List(_) => matches!(
                 name,
-                "__add__" | "__class_getitem__" | "__contains__" | "__delitem__" | "__getitem__" | "__iadd__"
-                    | "__imul__" | "__iter__" | "__len__" | "__mul__" | "__reversed__" | "__rmul__" | "__setitem__"
+                "__add__"
+                    | "__class_getitem__"
+                    | "__contains__"
+                    | "__delitem__"
+                    | "__getitem__"
+                    | "__iadd__"
+                    | "__imul__"
+                    | "__iter__"
+                    | "__len__"
+                    | "__mul__"
+                    | "__reversed__"
+                    | "__rmul__"
+                    | "__setitem__"
             ),
             Value::Tuple(_) => matches!(
                 name,
-                "__add__" | "__class_getitem__" | "__contains__" | "__getitem__" | "__getnewargs__" | "__iter__"
-                    | "__len__" | "__mul__" | "__rmul__"
+                "__add__"
+                    | "__class_getitem__"
+                    | "__contains__"
+                    | "__getitem__"
+                    | "__getnewargs__"
+                    | "__iter__"
+                    | "__len__"
+                    | "__mul__"
+                    | "__rmul__"
             ),
             Value::Object(object) => match object.class {
                 Class::Macro | Class::Loop | Class::Cycler | Class::Joiner | Class::BlockReference => {

@@ -154,7 +154,9 @@ impl<'a> State<'a> {
     /// Returns from the function that runs; `keep` its frame if macros were defined inside.
     pub(super) fn leave(&mut self, saved: Saved, keep: bool) -> Result<()> {
         if keep {
-            self.arena.meter().memory((self.slots.len() - self.base) * size_of::<Value<'_>>())?;
+            self.arena
+                .meter()
+                .memory((self.slots.len() - self.base) * size_of::<Value<'_>>())?;
             self.kept = (self.slots.len(), self.activations.len());
         }
         self.slots.truncate(self.base.max(self.kept.0));

@@ -1,3 +1,5 @@
 //! The tests of this crate that need more than one module or a reference.
 
+mod differential;
+mod language;
 mod syntax;

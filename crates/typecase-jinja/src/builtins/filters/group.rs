@@ -20,8 +20,7 @@ fn charge_sort(state: &State<'_>, len: usize) -> Result<()> {
 }
 
 pub(super) fn sort<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 'a>) -> Result<Value<'a>> {
-    let [reverse, case_sensitive, attribute] =
-        args.bind("do_sort", ["reverse", "case_sensitive", "attribute"], 0)?;
+    let [reverse, case_sensitive, attribute] = args.bind("do_sort", ["reverse", "case_sensitive", "attribute"], 0)?;
     let getters = Getter::several(state, attribute)?;
     let mut keyed = Vec::new();
     for item in state.collect(value)? {
@@ -103,12 +102,7 @@ pub(super) fn unique<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_,
     }))
 }
 
-fn extreme<'a>(
-    state: &mut State<'a>,
-    value: Value<'a>,
-    args: Args<'_, 'a>,
-    op: OrderOp,
-) -> Result<Value<'a>> {
+fn extreme<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 'a>, op: OrderOp) -> Result<Value<'a>> {
     let [case_sensitive, attribute] = args.bind("do_min_or_max", ["case_sensitive", "attribute"], 0)?;
     let case_sensitive = flag(case_sensitive);
     let mut items = state.iterate(value)?;

@@ -159,7 +159,11 @@ pub(super) fn xmlattr<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_
         builder.push_from("\"", Origin::COMPUTED);
     }
     let text = state.text(builder)?;
-    Ok(if state.autoescape { Value::Markup(text) } else { Value::Str(text) })
+    Ok(if state.autoescape {
+        Value::Markup(text)
+    } else {
+        Value::Str(text)
+    })
 }
 
 pub(super) fn urlencode<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 'a>) -> Result<Value<'a>> {

@@ -15,11 +15,7 @@ pub(super) struct Getter<'a> {
 
 impl<'a> Getter<'a> {
     /// From the argument `attribute`: a path, an index, or nothing for the value itself.
-    pub(super) fn new(
-        state: &State<'a>,
-        attribute: Option<Value<'a>>,
-        default: Option<Value<'a>>,
-    ) -> Result<Self> {
+    pub(super) fn new(state: &State<'a>, attribute: Option<Value<'a>>, default: Option<Value<'a>>) -> Result<Self> {
         let parts = match attribute {
             None | Some(Value::None(_)) => Vec::new(),
             Some(Value::Str(path) | Value::Markup(path)) => parts(state, path)?,
@@ -95,8 +91,8 @@ pub(super) fn ignore_case<'a>(state: &mut State<'a>, value: Value<'a>) -> Result
 
 pub(super) fn default<'a>(_: &mut State<'a>, value: Value<'a>, args: Args<'_, 'a>) -> Result<Value<'a>> {
     let [default, boolean] = args.bind("do_default", ["default_value", "boolean"], 0)?;
-    let is_missing = matches!(value, Value::Undefined(_))
-        || (boolean.is_some_and(|boolean| boolean.is_true()) && !value.is_true());
+    let is_missing =
+        matches!(value, Value::Undefined(_)) || (boolean.is_some_and(|boolean| boolean.is_true()) && !value.is_true());
     Ok(match is_missing {
         true => default.unwrap_or(Value::Str(Text::new(""))),
         false => value,

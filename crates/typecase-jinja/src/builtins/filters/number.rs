@@ -102,9 +102,7 @@ pub(super) fn round<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 
                 let digits = int_argument(Some(precision), 0)?;
                 Ok(Value::Float(round_float(float, digits)?, Origin::COMPUTED))
             }
-            Number::Int(_) | Number::Big(_) if precision.is_none() => {
-                Ok(arith::unary(false, &value, state.arena)?)
-            }
+            Number::Int(_) | Number::Big(_) if precision.is_none() => Ok(arith::unary(false, &value, state.arena)?),
             Number::Int(int) => {
                 let digits = int_argument(Some(precision), 0)?;
                 Ok(round_int(&BigInt::from(int), digits, state.arena)?)

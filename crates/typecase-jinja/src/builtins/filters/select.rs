@@ -49,8 +49,12 @@ pub(super) fn map<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 'a
             }
             started = Some((change(state, &args)?, state.iterate(value)?));
         }
-        let Some((change, items)) = &mut started else { return Ok(None) };
-        let Some(item) = items.next(state)? else { return Ok(None) };
+        let Some((change, items)) = &mut started else {
+            return Ok(None);
+        };
+        let Some(item) = items.next(state)? else {
+            return Ok(None);
+        };
         Ok(Some(match change {
             Change::Get(getter) => getter.get(state, item)?,
             Change::Filter(Value::Str(name) | Value::Markup(name)) => {
@@ -62,7 +66,12 @@ pub(super) fn map<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 'a
 }
 
 fn change<'a>(state: &State<'a>, args: &Kept<'a>) -> Result<Change<'a>> {
-    let keyword = |name: &str| args.keyword.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+    let keyword = |name: &str| {
+        args.keyword
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| *value)
+    };
     if args.positional.is_empty()
         && let Some(attribute) = keyword("attribute")
     {
@@ -128,7 +137,9 @@ fn filtered<'a>(
             let attribute = if by_attribute { args.name(0) } else { None };
             started = Some((Getter::new(state, attribute, None)?, state.iterate(value)?));
         }
-        let Some((getter, items)) = &mut started else { return Ok(None) };
+        let Some((getter, items)) = &mut started else {
+            return Ok(None);
+        };
         while let Some(item) = items.next(state)? {
             state.arena.meter().work(1)?;
             let tested = getter.get(state, item)?;

@@ -214,7 +214,10 @@ pub(super) fn batch<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 
                 None => {
                     if let Some(fill) = fill {
                         let missing = count.saturating_sub(batch.len());
-                        state.arena.meter().memory(missing.saturating_mul(size_of::<Value<'_>>()))?;
+                        state
+                            .arena
+                            .meter()
+                            .memory(missing.saturating_mul(size_of::<Value<'_>>()))?;
                         batch.resize(batch.len() + missing, fill);
                     }
                     break;

@@ -6,7 +6,7 @@ use crate::builtins::convert::like;
 use crate::builtins::methods::str::{Side, cased, pad, replaced, strip_text};
 use crate::error::{Error, ErrorKind, Result};
 use crate::value::text::split::{self as spans, Ends};
-use crate::value::text::{Slice, char_len, is_space};
+use crate::value::text::{Slice, is_space};
 use crate::value::unicode::is_alnum;
 use crate::value::{Arena, Origin, Text, TextBuilder, Value, arith, markup, repr};
 use crate::vm::State;
@@ -58,7 +58,9 @@ pub(super) fn title<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 
     let mut at = 0;
     while at < whole.len() {
         let border = whole[at..].chars().next().is_some_and(is_border);
-        let end = whole[at..].find(|c| is_border(c) != border).map_or(whole.len(), |len| at + len);
+        let end = whole[at..]
+            .find(|c| is_border(c) != border)
+            .map_or(whole.len(), |len| at + len);
         let first = whole[at..].chars().next().map_or(at, |c| at + c.len_utf8());
         builder.push(text.slice(at, first, state.arena).upper(state.arena));
         builder.push(text.slice(first, end, state.arena).lower(state.arena));
@@ -174,8 +176,7 @@ pub(super) fn indent<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_,
 }
 
 pub(super) fn truncate<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 'a>) -> Result<Value<'a>> {
-    let [length, kill_words, end, leeway] =
-        args.bind("do_truncate", ["length", "killwords", "end", "leeway"], 0)?;
+    let [length, kill_words, end, leeway] = args.bind("do_truncate", ["length", "killwords", "end", "leeway"], 0)?;
     let length = int_argument(length, 255)?;
     let leeway = int_argument(leeway.filter(|leeway| !leeway.is_none()), 5)?;
     let end = end.unwrap_or(Value::Str(Text::new("...")));
@@ -216,7 +217,12 @@ pub(super) fn truncate<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'
     {
         kept = kept.slice(0, at, state.arena);
     }
-    Ok(arith::binary(arith::BinaryOp::Add, &like(&value, kept), &end, state.arena)?)
+    Ok(arith::binary(
+        arith::BinaryOp::Add,
+        &like(&value, kept),
+        &end,
+        state.arena,
+    )?)
 }
 
 pub(super) fn wordcount<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 'a>) -> Result<Value<'a>> {

@@ -40,7 +40,13 @@ fn get<'a>(_: &mut State<'a>, value: Value<'a>, args: Args<'_, 'a>) -> Result<Va
     Ok(found.unwrap_or_else(|| args.get(1).copied().unwrap_or(Value::None(Origin::COMPUTED))))
 }
 
-fn view<'a>(state: &mut State<'a>, value: Value<'a>, name: &str, args: Args<'_, 'a>, part: DictPart) -> Result<Value<'a>> {
+fn view<'a>(
+    state: &mut State<'a>,
+    value: Value<'a>,
+    name: &str,
+    args: Args<'_, 'a>,
+    part: DictPart,
+) -> Result<Value<'a>> {
     plain(args, "dict", name, 0, 0)?;
     Ok(match value {
         Value::Dict(dict) => Value::DictView(state.arena.bump.alloc(DictView { dict, part })),

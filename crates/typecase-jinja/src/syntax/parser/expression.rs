@@ -3,7 +3,7 @@
 use super::super::ast::{Args, BinaryOp, CompareOp, Const, Expr, ExprKind, FilterCall, Keyword, Span, UnaryOp};
 use super::super::error::SyntaxErrorKind;
 use super::super::token::{Op, Token};
-use super::{MAX_NESTING, Parser, Result};
+use super::{MAX_NESTING, MAX_WAITING, Parser, Result};
 use std::borrow::Cow;
 
 /// How tightly an operator binds; a tighter one is greater.
@@ -91,6 +91,10 @@ impl<'s> Parser<'s> {
 
     /// Operands with operators that bind at least as tightly as `level`.
     fn parse_operation(&mut self, level: Level) -> Result<Expr<'s>> {
+        if self.waiting == MAX_WAITING {
+            return self.fail(SyntaxErrorKind::TooDeep { limit: MAX_WAITING }, self.span);
+        }
+        self.waiting += 1;
         let mut left = if level <= Level::Not && self.at_name("not") {
             self.parse_not()?
         } else {
@@ -100,6 +104,7 @@ impl<'s> Parser<'s> {
         while let Some(infix) = self.infix()?.filter(|infix| infix.level() >= level) {
             left = self.parse_infix(left, infix)?;
         }
+        self.waiting -= 1;
         Ok(left)
     }
 

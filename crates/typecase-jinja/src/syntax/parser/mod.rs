@@ -14,6 +14,10 @@ use super::token::{Op, Token};
 /// Levels of brackets in one expression. Python's recursion limit stops Jinja between 60 and 80.
 pub(super) const MAX_NESTING: usize = 100;
 
+/// Operations that wait for their right operand. In Python each costs a bracket in the code that Jinja generates, of which
+/// there may be 200, or a bracket of the template's.
+pub(super) const MAX_WAITING: usize = 300;
+
 /// Levels of statements in one another. Python stops at 100 levels of indentation in the code that Jinja generates, and
 /// at 250 where a statement needs none.
 pub(super) const MAX_STATEMENT_NESTING: usize = 128;
@@ -46,6 +50,8 @@ struct Parser<'s> {
     end_tags: Vec<&'static [&'static str]>,
     /// Open brackets of the expression.
     nesting: usize,
+    /// Operations of the expression that wait for an operand.
+    waiting: usize,
 }
 
 impl<'s> Parser<'s> {
@@ -61,6 +67,7 @@ impl<'s> Parser<'s> {
             tags: Vec::new(),
             end_tags: Vec::new(),
             nesting: 0,
+            waiting: 0,
         })
     }
 

@@ -5,8 +5,8 @@
 //! cannot be encoded, and nesting is bounded by [`MAX_DEPTH`].
 
 mod parse;
+mod scan;
 mod write;
 
 pub use parse::{MAX_DEPTH, MAX_INT_DIGITS, ParseError, ParseErrorKind, parse, parse_str};
-pub(crate) use write::write_int;
 pub use write::{Indent, Sink, WriteError, WriteOptions, to_string, write, write_str, write_to};

@@ -1,5 +1,6 @@
 //! JSON text to values, in place.
 
+use super::scan::{self, plain_len};
 use crate::value::{Arena, Dict, Origin, Path, Step, Text, Value};
 use std::fmt;
 
@@ -168,6 +169,9 @@ impl<'a> Parser<'a> {
     }
 
     fn skip_space(&mut self) {
+        if self.peek().is_none_or(|b| b > b' ') {
+            return;
+        }
         let space = self
             .rest
             .iter()
@@ -371,26 +375,38 @@ fn decode(raw: &mut [u8]) -> Result<Decoded, (ParseErrorKind, usize)> {
             Some(&control) => return Err((ParseErrorKind::ControlCharacter(control), read)),
             None => return Err((ParseErrorKind::UnexpectedEnd, read)),
         }
-        let plain = plain_len(&raw[read..]);
-        raw.copy_within(read..read + plain, written);
+        let plain = move_plain(raw, read, written);
         read += plain;
         written += plain;
     }
 }
 
-/// Number of bytes before the first quote, backslash or control character.
-fn plain_len(bytes: &[u8]) -> usize {
-    const LANES: usize = 32;
-    let stops = |b: u8| (b == b'"') | (b == b'\\') | (b < 0x20);
+/// Moves the bytes from `read` to the next quote, backslash or control character down to `written`; their number.
+///
+/// What is moved is looked at on the way: escapes often stand close together, as in JSON within JSON, and a call of
+/// `memmove` for each costs more than the bytes do (2026-11: 117 to 90 us for a tool chat of 86 kB).
+fn move_plain(raw: &mut [u8], read: usize, written: usize) -> usize {
+    const BY_HAND: usize = 8 * scan::WORD;
     let mut len = 0;
-    // Written so that the compiler checks a whole chunk with a few vector instructions.
-    while let Some(chunk) = bytes[len..].first_chunk::<LANES>() {
-        if chunk.iter().fold(false, |found, &b| found | stops(b)) {
+    while len < BY_HAND {
+        let Some(word) = raw[read + len..].first_chunk::<{ scan::WORD }>().copied() else {
             break;
+        };
+        let found = scan::stops(u64::from_le_bytes(word));
+        if found != 0 {
+            let plain = scan::first(found);
+            for (i, byte) in word.iter().enumerate().take(plain) {
+                raw[written + len + i] = *byte;
+            }
+            return len + plain;
         }
-        len += LANES;
+        // A word that was read may be overwritten, one that was not is never reached: `written` is before `read`.
+        raw[written + len..][..scan::WORD].copy_from_slice(&word);
+        len += scan::WORD;
     }
-    len + bytes[len..].iter().take_while(|&&b| !stops(b)).count()
+    let rest = plain_len(&raw[read + len..]);
+    raw.copy_within(read + len..read + len + rest, written + len);
+    len + rest
 }
 
 /// The character that the escape at the front of `raw` stands for, and the escape's length.

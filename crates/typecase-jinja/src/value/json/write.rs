@@ -1,5 +1,6 @@
 //! Values to JSON text, as `json.dumps` writes it.
 
+use super::scan;
 use crate::value::compare::{MAX_NESTING, less, too_deep};
 use crate::value::repr::int_digits;
 use crate::value::sort::sort;
@@ -277,7 +278,9 @@ impl<S: Sink> Writer<'_, S> {
     }
 
     fn new_line(&mut self) -> Result<(), WriteError> {
-        let (Some(indent), level) = (self.options.indent, self.level) else { return Ok(()) };
+        let (Some(indent), level) = (self.options.indent, self.level) else {
+            return Ok(());
+        };
         let width = match indent {
             Indent::Spaces(width) => width,
             Indent::Text(text) => text.len(),
@@ -317,7 +320,7 @@ impl<S: Sink> Writer<'_, S> {
 }
 
 /// Appends the decimal digits of `int`, about five times faster than `write!`.
-pub(crate) fn write_int(out: &mut String, int: i64) {
+fn write_int(out: &mut String, int: i64) {
     let mut digits = [0; 20];
     let mut start = digits.len();
     let mut rest = int.unsigned_abs();
@@ -367,6 +370,9 @@ fn push_escaped(out: &mut impl Sink, text: &str, origin: Origin, ensure_ascii: b
 
 /// Number of bytes before the first that must be escaped.
 fn plain_len(bytes: &[u8], ensure_ascii: bool) -> usize {
+    if !ensure_ascii {
+        return scan::plain_len(bytes);
+    }
     const LANES: usize = 32;
     const WORD: usize = 8;
     // `ensure_ascii` escapes U+007F as well, which is why the limit is not 0x80.

@@ -19,11 +19,11 @@ fn python(arguments: &[&str]) -> Option<String> {
         Ok(output) => {
             let reason = String::from_utf8_lossy(&output.stderr);
             let last = reason.lines().last().unwrap_or_default();
-            println!("skipped: {python} cannot dump Jinja's trees ({last})");
+            eprintln!("skipped: {python} cannot dump Jinja's trees ({last})");
             None
         }
         Err(error) => {
-            println!("skipped: {python} does not run ({error})");
+            eprintln!("skipped: {python} does not run ({error})");
             None
         }
     }
@@ -53,7 +53,7 @@ fn compare(lines: &str) -> (usize, usize) {
             (Err(error), Ok(_)) => differences.push(format!("{source:?}\n  ours takes it, jinja: {error:?}")),
         }
     }
-    println!(
+    eprintln!(
         "{taken} equal, {refused} refused by both, {} different",
         differences.len()
     );

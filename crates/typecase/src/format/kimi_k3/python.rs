@@ -74,9 +74,6 @@ fn write_str_repr(out: &mut String, text: &str) {
 
 /// `str.isprintable` of one character.
 fn is_printable(c: char) -> bool {
-    // What Rust escapes in `Debug` is what is not printable, and combining marks.
-    c == ' ' || c == '"' || c == '\'' || (c >= '\u{300}' && c.is_alphanumeric()) || {
-        let mut escaped = c.escape_debug();
-        escaped.next() == Some(c)
-    }
+    // Rust escapes the same categories, but quotes as well, and combining marks unless they follow something.
+    matches!(c, '"' | '\'') || format!("a{c}").escape_debug().eq(['a', c])
 }

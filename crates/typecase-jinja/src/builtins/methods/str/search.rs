@@ -15,7 +15,9 @@ fn needle<'a>(name: &str, args: Args<'_, 'a>) -> Result<(Value<'a>, Option<i64>,
     }
     let at = |i: usize| args.positional.get(i).copied();
     match args.positional.len() {
-        0 => Err(Error::type_error(format!("{name}() takes at least 1 argument (0 given)"))),
+        0 => Err(Error::type_error(format!(
+            "{name}() takes at least 1 argument (0 given)"
+        ))),
         1..=3 => Ok((args.positional[0], border(at(1))?, border(at(2))?)),
         given => Err(Error::type_error(format!(
             "{name}() takes at most 3 arguments ({given} given)"
@@ -35,7 +37,9 @@ fn position<'a>(
     let sub = text(&sub)?;
     let hay = receiver(&value).as_str();
     state.arena.meter().scan(hay.len())?;
-    let Some((from, to)) = byte_range(hay, start, end) else { return Ok(None) };
+    let Some((from, to)) = byte_range(hay, start, end) else {
+        return Ok(None);
+    };
     Ok(search(&hay[from..to], sub.as_str()).map(|at| char_len(&hay[..from + at]) as i64))
 }
 
@@ -52,15 +56,21 @@ pub(super) fn find<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, '
 }
 
 pub(super) fn rfind<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 'a>) -> Result<Value<'a>> {
-    Ok(number(position(state, value, "rfind", args, split::rfind)?.unwrap_or(-1)))
+    Ok(number(
+        position(state, value, "rfind", args, split::rfind)?.unwrap_or(-1),
+    ))
 }
 
 pub(super) fn index<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 'a>) -> Result<Value<'a>> {
-    position(state, value, "index", args, split::find)?.map(number).ok_or_else(not_found)
+    position(state, value, "index", args, split::find)?
+        .map(number)
+        .ok_or_else(not_found)
 }
 
 pub(super) fn rindex<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 'a>) -> Result<Value<'a>> {
-    position(state, value, "rindex", args, split::rfind)?.map(number).ok_or_else(not_found)
+    position(state, value, "rindex", args, split::rfind)?
+        .map(number)
+        .ok_or_else(not_found)
 }
 
 pub(super) fn count<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 'a>) -> Result<Value<'a>> {
@@ -73,12 +83,7 @@ pub(super) fn count<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 
 }
 
 /// `startswith` and `endswith`.
-fn affix<'a>(
-    value: Value<'a>,
-    name: &str,
-    args: Args<'_, 'a>,
-    holds: fn(&str, &str) -> bool,
-) -> Result<Value<'a>> {
+fn affix<'a>(value: Value<'a>, name: &str, args: Args<'_, 'a>, holds: fn(&str, &str) -> bool) -> Result<Value<'a>> {
     let (affix, start, end) = needle(name, args)?;
     let hay = receiver(&value).as_str();
     let range = byte_range(hay, start, end);

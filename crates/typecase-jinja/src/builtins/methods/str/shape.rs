@@ -87,7 +87,10 @@ pub(crate) fn pad<'a>(
     if padding == 0 {
         return Ok(text);
     }
-    state.arena.meter().memory(padding.saturating_mul(fill.len()).saturating_add(text.len()))?;
+    state
+        .arena
+        .meter()
+        .memory(padding.saturating_mul(fill.len()).saturating_add(text.len()))?;
     let left = match side {
         Side::Left => padding,
         Side::Right => 0,
@@ -192,7 +195,10 @@ pub(crate) fn replaced<'a>(
         return Ok(text);
     }
     state.arena.meter().work(found)?;
-    state.arena.meter().memory(found.saturating_mul(new.len()).saturating_add(text.len()))?;
+    state
+        .arena
+        .meter()
+        .memory(found.saturating_mul(new.len()).saturating_add(text.len()))?;
     Ok(text.replace(old.as_str(), new, count, state.arena))
 }
 
@@ -251,7 +257,11 @@ fn translation<'a>(table: &Value<'a>, c: char) -> Result<Translation<'a>> {
         Value::List(list) | Value::Tuple(list) => list.items().get(index).copied(),
         Value::Range(range) => range.at(index).map(|int| Value::Int(int, Origin::COMPUTED)),
         Value::Str(text) | Value::Markup(text) => {
-            return Ok(text.as_str().chars().nth(index).map_or(Translation::Same, Translation::Char));
+            return Ok(text
+                .as_str()
+                .chars()
+                .nth(index)
+                .map_or(Translation::Same, Translation::Char));
         }
         Value::Undefined(undefined) => return Err(undefined.exception().into()),
         other => {
@@ -273,9 +283,7 @@ fn translation<'a>(table: &Value<'a>, c: char) -> Result<Translation<'a>> {
                 }
             },
             _ => {
-                return Err(Error::type_error(
-                    "character mapping must return integer, None or str",
-                ));
+                return Err(Error::type_error("character mapping must return integer, None or str"));
             }
         },
     })
@@ -294,17 +302,13 @@ pub(super) fn maketrans<'a>(state: &mut State<'a>, _: Value<'a>, args: Args<'_, 
                         match (chars.next(), chars.next()) {
                             (Some(c), None) => code(c),
                             _ => {
-                                return Err(Error::value_error(
-                                    "string keys in translate table must be of length 1",
-                                ));
+                                return Err(Error::value_error("string keys in translate table must be of length 1"));
                             }
                         }
                     }
                     Value::Int(..) | Value::BigInt(..) | Value::Bool(..) => *key,
                     _ => {
-                        return Err(Error::type_error(
-                            "keys in translate table must be strings or integers",
-                        ));
+                        return Err(Error::type_error("keys in translate table must be strings or integers"));
                     }
                 };
                 entries.push((key, *value));
@@ -362,8 +366,5 @@ pub(super) fn markup_striptags<'a>(state: &mut State<'a>, value: Value<'a>, args
 
 pub(super) fn markup_unescape<'a>(_: &mut State<'a>, _: Value<'a>, args: Args<'_, 'a>) -> Result<Value<'a>> {
     plain(args, "Markup", "unescape", 0, 0)?;
-    Err(Error::new(
-        ErrorKind::Unsupported,
-        "HTML entities are not unescaped",
-    ))
+    Err(Error::new(ErrorKind::Unsupported, "HTML entities are not unescaped"))
 }

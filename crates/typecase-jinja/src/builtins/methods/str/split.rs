@@ -181,19 +181,25 @@ fn affix<'a>(name: &str, args: Args<'_, 'a>) -> Result<Text<'a>> {
 pub(super) fn removeprefix<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 'a>) -> Result<Value<'a>> {
     let prefix = affix("removeprefix", args)?;
     let text = receiver(&value);
-    Ok(like(&value, match text.as_str().starts_with(prefix.as_str()) {
-        true => text.slice(prefix.len(), text.len(), state.arena),
-        false => text,
-    }))
+    Ok(like(
+        &value,
+        match text.as_str().starts_with(prefix.as_str()) {
+            true => text.slice(prefix.len(), text.len(), state.arena),
+            false => text,
+        },
+    ))
 }
 
 pub(super) fn removesuffix<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 'a>) -> Result<Value<'a>> {
     let suffix = affix("removesuffix", args)?;
     let text = receiver(&value);
-    Ok(like(&value, match text.as_str().ends_with(suffix.as_str()) {
-        true => text.slice(0, text.len() - suffix.len(), state.arena),
-        false => text,
-    }))
+    Ok(like(
+        &value,
+        match text.as_str().ends_with(suffix.as_str()) {
+            true => text.slice(0, text.len() - suffix.len(), state.arena),
+            false => text,
+        },
+    ))
 }
 
 pub(super) fn join<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 'a>) -> Result<Value<'a>> {

@@ -1,0 +1,148 @@
+//! A model directory: what ties format, tokenizer and media together.
+
+mod files;
+
+pub use files::ModelFiles;
+
+use crate::prompt::{Prompt, SpecialTokens};
+use crate::tokenizer::{Tokenizer, Tokens};
+use crate::{Error, ErrorKind, Result};
+use std::path::Path;
+use typecase_jinja::value::{Arena, Value};
+
+/// A model, loaded: it knows its prompt language and its vocabulary. Shared between threads as it is.
+#[derive(Debug)]
+pub struct Model {
+    files: ModelFiles,
+    config: String,
+    model_type: Option<String>,
+    architectures: Vec<String>,
+    tokenizer: Tokenizer,
+}
+
+const CONFIG: &str = "config.json";
+
+/// Placeholders that must be one id, the one that `config.json` names: model type, spelling, key.
+const PLACEHOLDERS: &[(&str, &str, &str)] = &[("kimi_k3", "<|media_pad|>", "media_placeholder_token_id")];
+
+impl Model {
+    /// Opens a model directory.
+    ///
+    /// # Errors
+    /// Server faults that name the file: one that is missing or broken, a vocabulary of no known kind, a media
+    /// placeholder that is not the one id that `config.json` says.
+    pub fn load(directory: impl AsRef<Path>) -> Result<Self> {
+        Self::from_files(ModelFiles::directory(directory.as_ref())?)
+    }
+
+    /// The small model that comes with this crate: Kimi K3's layout and control tokens, with a vocabulary of its own of
+    /// 2,816 ranks. For trying things out; its ids mean nothing to any real model.
+    ///
+    /// # Errors
+    /// None unless it was built in a broken state.
+    pub fn demo() -> Result<Self> {
+        Self::from_files(ModelFiles::demo())
+    }
+
+    /// Opens a model from its files, wherever they are.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn from_files(files: ModelFiles) -> Result<Self> {
+        let config = files.read(CONFIG)?;
+        let arena = Arena::new();
+        let parsed = files.parse(CONFIG, &config, &arena)?;
+        let text = |value: Value<'_>| value.as_str().map(str::to_owned);
+        let model_type = parsed.lookup("model_type").and_then(text);
+        let architectures = parsed
+            .lookup("architectures")
+            .and_then(|names| names.as_list())
+            .map_or(Vec::new(), |names| {
+                names.items().iter().copied().filter_map(text).collect()
+            });
+        let tokenizer = Tokenizer::load(&files)?;
+        check_placeholders(&files, model_type.as_deref(), parsed, &tokenizer)?;
+        Ok(Model {
+            files,
+            config,
+            model_type,
+            architectures,
+            tokenizer,
+        })
+    }
+
+    /// The ids of a prompt.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`].
+    ///
+    /// # Example
+    /// ```
+    /// use typecase::{Model, prompt::SpecialTokens};
+    /// let model = Model::demo()?;
+    /// let ids = model.tokenizer().encode_text("<|open|>", SpecialTokens::All)?;
+    /// assert_eq!(ids, [2819]);
+    /// assert_eq!(model.tokenizer().decode(&ids)?, "<|open|>");
+    /// # Ok::<(), typecase::Error>(())
+    /// ```
+    pub fn encode(&self, prompt: &Prompt<'_>) -> Result<Tokens> {
+        self.tokenizer.encode(prompt)
+    }
+
+    /// The tokenizer.
+    pub fn tokenizer(&self) -> &Tokenizer {
+        &self.tokenizer
+    }
+
+    /// Where the model's files are.
+    pub fn files(&self) -> &ModelFiles {
+        &self.files
+    }
+
+    /// `model_type` of `config.json`.
+    pub fn model_type(&self) -> Option<&str> {
+        self.model_type.as_deref()
+    }
+
+    /// `architectures` of `config.json`.
+    pub fn architectures(&self) -> &[String] {
+        &self.architectures
+    }
+
+    /// `config.json`, as it is.
+    pub fn config_json(&self) -> &str {
+        &self.config
+    }
+}
+
+/// Holds the placeholder against `config.json`: engines put the media's embeddings where that id stands, so a prompt
+/// with other ids there would be accepted and mean nothing.
+fn check_placeholders(
+    files: &ModelFiles,
+    model_type: Option<&str>,
+    config: Value<'_>,
+    tokenizer: &Tokenizer,
+) -> Result<()> {
+    for &(_, token, key) in PLACEHOLDERS.iter().filter(|entry| Some(entry.0) == model_type) {
+        let expected = match config.lookup(key) {
+            Some(Value::Int(id, _)) => u32::try_from(id).ok(),
+            _ => None,
+        };
+        let Some(expected) = expected else {
+            return Err(Error::new(ErrorKind::BrokenModelFile {
+                file: files.path_of(CONFIG),
+                reason: format!("{key} is missing or is no token id; {token} has to be that id"),
+            }));
+        };
+        let ids = tokenizer.encode_text(token, SpecialTokens::All)?;
+        if ids != [expected] {
+            return Err(Error::new(ErrorKind::PlaceholderNotOneId {
+                token: token.to_owned(),
+                ids,
+                key: key.to_owned(),
+                expected,
+            }));
+        }
+    }
+    Ok(())
+}

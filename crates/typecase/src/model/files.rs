@@ -1,0 +1,108 @@
+//! Where a model's files come from: a directory, or this crate itself.
+
+use crate::{Error, ErrorKind, Result};
+use std::path::{Path, PathBuf};
+use typecase_jinja::value::{Arena, Value, json};
+
+/// The files of a model.
+#[derive(Clone, Debug)]
+pub struct ModelFiles(Place);
+
+#[derive(Clone, Debug)]
+enum Place {
+    Directory(PathBuf),
+    Embedded(&'static [(&'static str, &'static str)]),
+}
+
+macro_rules! demo_file {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../../models/kimi-k3-demo/", $name)))
+    };
+}
+
+const DEMO: &[(&str, &str)] = &[
+    demo_file!("config.json"),
+    demo_file!("tokenizer_config.json"),
+    demo_file!("tiktoken.model"),
+];
+
+impl ModelFiles {
+    /// The files in `directory`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoModelDirectory`] (server) if there is none.
+    pub fn directory(directory: &Path) -> Result<Self> {
+        if !directory.is_dir() {
+            return Err(Error::new(ErrorKind::NoModelDirectory {
+                directory: directory.display().to_string(),
+            }));
+        }
+        Ok(ModelFiles(Place::Directory(directory.to_owned())))
+    }
+
+    /// The demo model's.
+    pub(crate) fn demo() -> Self {
+        ModelFiles(Place::Embedded(DEMO))
+    }
+
+    /// The directory, for messages.
+    pub fn name(&self) -> String {
+        match &self.0 {
+            Place::Directory(directory) => directory.display().to_string(),
+            Place::Embedded(_) => "the embedded demo model".to_owned(),
+        }
+    }
+
+    /// Where a file is or would be, for messages.
+    pub fn path_of(&self, file: &str) -> String {
+        match &self.0 {
+            Place::Directory(directory) => directory.join(file).display().to_string(),
+            Place::Embedded(_) => format!("{file} of the embedded demo model"),
+        }
+    }
+
+    /// Whether there is such a file.
+    pub fn has(&self, file: &str) -> bool {
+        match &self.0 {
+            Place::Directory(directory) => directory.join(file).is_file(),
+            Place::Embedded(files) => files.iter().any(|(name, _)| *name == file),
+        }
+    }
+
+    /// The text of a file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::MissingModelFile`] or [`ErrorKind::BrokenModelFile`] (server), which name it.
+    pub fn read(&self, file: &str) -> Result<String> {
+        match &self.0 {
+            Place::Embedded(files) => match files.iter().find(|(name, _)| *name == file) {
+                Some((_, text)) => Ok((*text).to_owned()),
+                None => Err(self.missing(file)),
+            },
+            Place::Directory(directory) => {
+                std::fs::read_to_string(directory.join(file)).map_err(|err| match err.kind() {
+                    std::io::ErrorKind::NotFound => self.missing(file),
+                    _ => self.broken(file, err.to_string()).caused_by(err),
+                })
+            }
+        }
+    }
+
+    /// Reads the JSON in `text`, which is that of `file`.
+    pub(crate) fn parse<'a>(&self, file: &str, text: &str, arena: &'a Arena) -> Result<Value<'a>> {
+        json::parse_str(text, arena).map_err(|err| self.broken(file, err.to_string()).caused_by(err))
+    }
+
+    fn missing(&self, file: &str) -> Error {
+        Error::new(ErrorKind::MissingModelFile {
+            file: self.path_of(file),
+        })
+    }
+
+    fn broken(&self, file: &str, reason: String) -> Error {
+        Error::new(ErrorKind::BrokenModelFile {
+            file: self.path_of(file),
+            reason,
+        })
+    }
+}

@@ -1,0 +1,5 @@
+//! Integration tests of the library.
+
+mod model_load;
+mod oracle;
+mod tiktoken;
