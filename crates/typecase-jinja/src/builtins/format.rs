@@ -223,10 +223,9 @@ impl<'a> Formatter<'_, 'a> {
             Some(other) => {
                 return Err(Error::type_error(match other {
                     Value::Str(_) | Value::Markup(_) => "string indices must be integers, not 'str'".to_owned(),
-                    Value::List(_) | Value::Tuple(_) | Value::Range(_) => format!(
-                        "{} indices must be integers or slices, not str",
-                        other.type_name()
-                    ),
+                    Value::List(_) | Value::Tuple(_) | Value::Range(_) => {
+                        format!("{} indices must be integers or slices, not str", other.type_name())
+                    }
                     other => format!("'{}' object is not subscriptable", other.type_name()),
                 }));
             }
@@ -292,7 +291,9 @@ fn parse_field<'a>(state: &State<'a>, text: Text<'a>, start: usize) -> Result<(F
         conversion: None,
         spec: Text::new(""),
     };
-    let Some(border) = border else { return Ok((field, end + 1)) };
+    let Some(border) = border else {
+        return Ok((field, end + 1));
+    };
     let mut spec_start = border + 1;
     if whole.as_bytes()[border] == b'!' {
         let mut rest = whole[border + 1..end].chars();

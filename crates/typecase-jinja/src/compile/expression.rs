@@ -2,11 +2,11 @@
 
 use super::program::{
     Args, Attr, Binary, Call, Compare, CompareChain, Cond, DictExpr, Expr, FilterExpr, FilterStep, Item, KnownFilter,
-    KnownTest, Many, Place, SliceExpr, TestExpr,
+    KnownTest, Many, Methods, Place, SliceExpr, TestExpr,
 };
 use super::scope::Load;
 use super::{Compiler, Frame};
-use crate::builtins::{filters, find, tests};
+use crate::builtins::{filters, find, methods, tests};
 use crate::error::{Error, ErrorKind, Result};
 use crate::syntax::ast::{self, BinaryOp, Const, ExprKind, FilterCall, UnaryOp};
 use crate::value::{Origin, Text, Value};
@@ -208,8 +208,17 @@ impl<'p> Compiler<'_, 'p> {
         at: u32,
         frame: Frame,
     ) -> Result<Call<'p>> {
+        let methods = match &callee.kind {
+            ExprKind::Getattr { name, .. } => Methods {
+                str: find(methods::str::METHODS, name),
+                dict: find(methods::dict::METHODS, name),
+                list: find(methods::list::METHODS, name),
+            },
+            _ => Methods::default(),
+        };
         Ok(Call {
             callee: self.expr(callee, frame)?,
+            methods,
             args: self.args(args, frame)?,
             at,
         })
@@ -231,6 +240,7 @@ impl<'p> Compiler<'_, 'p> {
             keyword: keyword.into(),
             star: self.optional(args.star.as_ref(), frame)?.map(Box::new),
             double_star: self.optional(args.double_star.as_ref(), frame)?.map(Box::new),
+            plain: args.keywords.is_empty() && args.star.is_none() && args.double_star.is_none(),
         })
     }
 
@@ -249,6 +259,7 @@ impl<'p> Compiler<'_, 'p> {
             known: match &*filter.name {
                 "tojson" => KnownFilter::Tojson,
                 "trim" if args.is_empty() => KnownFilter::Trim,
+                "length" | "count" if args.is_empty() => KnownFilter::Length,
                 _ => KnownFilter::Other,
             },
             args,

@@ -376,6 +376,7 @@ pub(crate) struct FilterStep<'p> {
 pub(crate) enum KnownFilter {
     Tojson,
     Trim,
+    Length,
     Other,
 }
 
@@ -404,8 +405,18 @@ pub(crate) enum KnownTest {
 #[derive(Debug)]
 pub(crate) struct Call<'p> {
     pub(crate) callee: Expr<'p>,
+    /// If the callee is an attribute: the methods of that name.
+    pub(crate) methods: Methods,
     pub(crate) args: Args<'p>,
     pub(crate) at: u32,
+}
+
+/// The methods of one name that the types have which templates call methods of most.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Methods {
+    pub(crate) str: Option<Filter>,
+    pub(crate) dict: Option<Filter>,
+    pub(crate) list: Option<Filter>,
 }
 
 /// The arguments of a call.
@@ -415,11 +426,13 @@ pub(crate) struct Args<'p> {
     pub(crate) keyword: Box<[(&'p str, Expr<'p>)]>,
     pub(crate) star: Option<Box<Expr<'p>>>,
     pub(crate) double_star: Option<Box<Expr<'p>>>,
+    /// Whether there are but positional ones.
+    pub(crate) plain: bool,
 }
 
 impl Args<'_> {
     /// Whether there is no argument.
     pub(crate) fn is_empty(&self) -> bool {
-        self.positional.is_empty() && self.keyword.is_empty() && self.star.is_none() && self.double_star.is_none()
+        self.plain && self.positional.is_empty()
     }
 }

@@ -57,15 +57,20 @@ pub fn binary<'a>(op: BinaryOp, left: &Value<'a>, right: &Value<'a>, arena: &'a 
         return Err(undefined.exception());
     }
     if let Value::Undefined(undefined) = right {
+        // `Markup.__mul__` passes its operand on to `str`, which asks it for an index.
+        if let (BinaryOp::Mul, Value::Markup(_)) = (op, left) {
+            return Err(Exception::type_error(
+                "'Undefined' object cannot be interpreted as an integer",
+            ));
+        }
         return Err(undefined.exception());
     }
     match op {
         BinaryOp::Add => add(left, right, arena),
         BinaryOp::Mul => multiply(left, right, arena),
-        BinaryOp::Sub if matches!(left, Value::DictView(_)) => Err(Exception::new(
-            ExceptionKind::Unsupported,
-            "sets are not supported",
-        )),
+        BinaryOp::Sub if matches!(left, Value::DictView(_)) => {
+            Err(Exception::new(ExceptionKind::Unsupported, "sets are not supported"))
+        }
         _ => Err(unsupported(op, left, right)),
     }
 }

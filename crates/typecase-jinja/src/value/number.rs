@@ -1,6 +1,6 @@
 //! `int()` and `float()`.
 
-use super::text::strip;
+use super::text::is_space;
 use super::unicode::decimal;
 use super::{Arena, Exception, ExceptionKind, Origin, Text, TextBuilder, Value, json::MAX_INT_DIGITS, repr};
 use num_bigint::BigInt;
@@ -84,6 +84,17 @@ pub fn parse_int<'a>(text: Text<'_>, base: i64, arena: &'a Arena) -> Result<Valu
     arena.meter().memory(digits.len())?;
     let magnitude = BigInt::parse_bytes(digits.as_bytes(), radix).ok_or_else(invalid)?;
     Ok(arena.int(if negative { -magnitude } else { magnitude }, Origin::COMPUTED))
+}
+
+/// Without the white space that may surround a number: unlike `str.strip`, this leaves U+001C to U+001F.
+fn strip(text: &str) -> &str {
+    text.trim_matches(|c: char| {
+        if c.is_ascii() {
+            matches!(c, '\t'..='\r' | ' ')
+        } else {
+            is_space(c)
+        }
+    })
 }
 
 /// `float(text)`, if the text is one.
@@ -231,6 +242,8 @@ mod tests {
             ("+", 10, None),
             ("- 1", 10, None),
             ("4.2", 10, None),
+            ("1\x1f", 10, None),
+            ("\u{3000}1\u{85}", 10, Some(1)),
         ] {
             let got = match parse_int(Text::new(text), base, &arena) {
                 Ok(Value::Int(int, _)) => Some(int),

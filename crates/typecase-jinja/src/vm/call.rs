@@ -3,7 +3,7 @@
 use super::State;
 use super::eval::Few;
 use crate::builtins::{self, methods};
-use crate::compile::program::{Args, Call, Expr, MacroDef};
+use crate::compile::program::{Args, Attr, Call, Expr, MacroDef};
 use crate::error::{Error, Result};
 use crate::value::{Class, Object, Origin, Text, Undefined, Value};
 use smallvec::SmallVec;
@@ -40,6 +40,7 @@ impl<'a> State<'a> {
         self.object(Class::Macro, self.macros.len() - 1)
     }
 
+    #[inline(never)]
     pub(super) fn eval_args(&mut self, args: &'a Args<'a>, caller: Option<Value<'a>>) -> Result<Evaluated<'a>> {
         let mut evaluated = Evaluated {
             positional: self.eval_all(&args.positional)?,
@@ -99,6 +100,27 @@ impl<'a> State<'a> {
         Ok(evaluated)
     }
 
+    /// Calls a filter, test or method with arguments that are still to be evaluated.
+    pub(super) fn apply_with<T>(
+        &mut self,
+        run: for<'s> fn(&mut State<'a>, Value<'a>, builtins::Args<'s, 'a>) -> Result<T>,
+        value: Value<'a>,
+        args: &'a Args<'a>,
+    ) -> Result<T> {
+        if args.plain {
+            match &*args.positional {
+                [] => return run(self, value, builtins::Args::NONE),
+                [arg] => {
+                    let arg = [self.eval(arg)?];
+                    return run(self, value, builtins::Args::positional(&arg));
+                }
+                _ => {}
+            }
+        }
+        let args = self.eval_args(args, None)?;
+        run(self, value, args.as_args())
+    }
+
     pub(super) fn eval_call(&mut self, call: &'a Call<'a>) -> Result<Value<'a>> {
         if let Expr::Attr(_) = &call.callee {
             return self.call_method(call, None);
@@ -107,6 +129,7 @@ impl<'a> State<'a> {
         self.call_with(callee, call, None)
     }
 
+    #[inline(never)]
     pub(super) fn call_with(
         &mut self,
         callee: Value<'a>,
@@ -124,21 +147,28 @@ impl<'a> State<'a> {
         };
         let receiver = self.eval(&attr.value)?;
         let method = match receiver {
-            Value::Dict(_) if attr.only_key => None,
-            Value::Str(_) | Value::Markup(_) | Value::List(_) | Value::Tuple(_) | Value::Dict(_) => {
-                methods::lookup(&receiver, attr.name)
-            }
+            Value::Str(_) => call.methods.str,
+            Value::Dict(_) => call.methods.dict,
+            Value::List(_) => call.methods.list,
             _ => None,
         };
-        if let Some(method) = method {
-            let result = if call.args.is_empty() && caller.is_none() {
-                method(self, receiver, builtins::Args::NONE)
-            } else {
-                let args = self.eval_args(&call.args, caller)?;
-                method(self, receiver, args.as_args())
-            };
-            return result.map_err(|err| err.at_offset(call.at));
+        if let (Some(method), None) = (method, caller) {
+            return self
+                .apply_with(method, receiver, &call.args)
+                .map_err(|err| err.at_offset(call.at));
         }
+        self.call_attribute(receiver, call, attr, caller)
+    }
+
+    /// `receiver.name(args)` for what is no method of `str`, `dict` or `list`.
+    #[inline(never)]
+    fn call_attribute(
+        &mut self,
+        receiver: Value<'a>,
+        call: &'a Call<'a>,
+        attr: &'a Attr<'a>,
+        caller: Option<Value<'a>>,
+    ) -> Result<Value<'a>> {
         if let Value::Object(Object {
             class: Class::Loop,
             index,

@@ -83,6 +83,7 @@ impl<'a> State<'a> {
     }
 
     /// `a ~ b` where `{% autoescape %}` is on: `markup_join`.
+    #[inline(never)]
     fn join_markup(&mut self, many: &'a Many<'a>) -> Result<Value<'a>> {
         let mut values = Vec::with_capacity(many.operands.len());
         for (operand, _) in &many.operands {
@@ -105,6 +106,7 @@ impl<'a> State<'a> {
         Ok(if markup { Value::Markup(text) } else { Value::Str(text) })
     }
 
+    #[inline(never)]
     pub(super) fn emit_value(&mut self, value: Value<'a>, escape: Escape) -> Result<()> {
         let escape = match escape {
             Escape::Never => false,

@@ -63,16 +63,33 @@ impl<'a> State<'a> {
                     (value, key) => self.getitem(value, key).map_err(|err| err.at_offset(item.at))?,
                 }
             }
-            Expr::Outer(outer) => {
-                let (links, slot, name) = **outer;
-                match self.get_place(crate::compile::program::Place::Outer(links, slot)) {
-                    Some(value) => value,
-                    None => self.undefined(Undefined::Name(name)),
-                }
-            }
             Expr::Compare(_) | Expr::CompareChain(_) | Expr::Not(_) | Expr::Test(_) | Expr::IsDefined(..) => {
                 Value::Bool(self.truth(expr)?, Origin::COMPUTED)
             }
+            Expr::Cond(cond) => match self.chosen(cond)? {
+                Some(expr) => self.eval(expr)?,
+                None => self.no_else(cond),
+            },
+            Expr::Add(_) | Expr::Concat(_) => {
+                let start = self.out.len();
+                match self.write(expr)? {
+                    Some(value) => value,
+                    None => self.taken(start)?,
+                }
+            }
+            Expr::Filter(filter) => {
+                let value = self.eval(&filter.value)?;
+                self.filter_step(&filter.step, value)?
+            }
+            Expr::Call(call) => self.eval_call(call)?,
+            _ => return self.eval_other(expr),
+        })
+    }
+
+    /// The expressions that need more room on the stack, or are rare.
+    #[inline(never)]
+    fn eval_other(&mut self, expr: &'a Expr<'a>) -> Result<Value<'a>> {
+        Ok(match expr {
             Expr::And(operands) => {
                 let mut value = Value::None(Origin::COMPUTED);
                 for operand in operands {
@@ -93,22 +110,6 @@ impl<'a> State<'a> {
                 }
                 value
             }
-            Expr::Cond(cond) => match self.chosen(cond)? {
-                Some(expr) => self.eval(expr)?,
-                None => self.no_else(cond),
-            },
-            Expr::Add(_) | Expr::Concat(_) => {
-                let start = self.out.len();
-                match self.write(expr)? {
-                    Some(value) => value,
-                    None => self.taken(start)?,
-                }
-            }
-            Expr::Filter(filter) => {
-                let value = self.eval(&filter.value)?;
-                self.filter_step(&filter.step, value)?
-            }
-            Expr::Call(call) => self.eval_call(call)?,
             Expr::Slice(node) => {
                 let value = self.eval(&node.value)?;
                 let mut parts = [None; 3];
@@ -146,7 +147,15 @@ impl<'a> State<'a> {
                 let value = self.eval(&node.0)?;
                 arith::unary(false, &value, self.arena).map_err(|err| Error::from(err).at_offset(node.1))?
             }
+            Expr::Outer(outer) => {
+                let (links, slot, name) = **outer;
+                match self.get_place(crate::compile::program::Place::Outer(links, slot)) {
+                    Some(value) => value,
+                    None => self.undefined(Undefined::Name(name)),
+                }
+            }
             Expr::BigInt(int) => Value::BigInt(int, Origin::COMPUTED),
+            _ => return Err(self.impossible("an expression that is evaluated elsewhere")),
         })
     }
 
@@ -315,6 +324,7 @@ impl<'a> State<'a> {
         Ok(compare::contains(&container, &item, self.arena)?)
     }
 
+    #[inline(never)]
     fn test_expr(&mut self, test: &'a TestExpr<'a>) -> Result<bool> {
         let value = self.eval(&test.value)?;
         let holds = match test.known {
@@ -327,34 +337,24 @@ impl<'a> State<'a> {
                 let Some(run) = test.run else {
                     return Err(Error::runtime(format!("No test named '{}' found.", test.name)).at_offset(test.at));
                 };
-                let result = if test.args.is_empty() {
-                    run(self, value, crate::builtins::Args::NONE)
-                } else {
-                    let args = self.eval_args(&test.args, None).map_err(|err| err.at_offset(test.at))?;
-                    run(self, value, args.as_args())
-                };
-                result.map_err(|err| err.at_offset(test.at))?
+                self.apply_with(run, value, &test.args)
+                    .map_err(|err| err.at_offset(test.at))?
             }
         };
         Ok(holds != test.negated)
     }
 
     pub(super) fn filter_step(&mut self, step: &'a FilterStep<'a>, value: Value<'a>) -> Result<Value<'a>> {
-        if step.known == KnownFilter::Trim
-            && let Value::Str(text) = value
-        {
-            return Ok(Value::Str(self.trim(text)?));
+        match (step.known, value) {
+            (KnownFilter::Trim, Value::Str(text)) => return Ok(Value::Str(self.trim(text)?)),
+            (KnownFilter::Length, Value::List(list)) => return Ok(Value::Int(list.len() as i64, Origin::COMPUTED)),
+            _ => {}
         }
         let Some(run) = step.run else {
             return Err(Error::runtime(format!("No filter named '{}' found.", step.name)).at_offset(step.at));
         };
-        let result = if step.args.is_empty() {
-            run(self, value, crate::builtins::Args::NONE)
-        } else {
-            let args = self.eval_args(&step.args, None).map_err(|err| err.at_offset(step.at))?;
-            run(self, value, args.as_args())
-        };
-        result.map_err(|err| err.at_offset(step.at))
+        self.apply_with(run, value, &step.args)
+            .map_err(|err| err.at_offset(step.at))
     }
 
     fn trim(&mut self, text: Text<'a>) -> Result<Text<'a>> {

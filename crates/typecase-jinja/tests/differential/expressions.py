@@ -19,7 +19,7 @@ from language_cases import environment, render  # noqa: E402
 
 WORDS = ["", "a", "A", "ab", "hello world", "Hello World", "  x ", "ñandú", "ß", "ΑΣ", "ǆ", "<b>&'\"", "1", "-12", "3.5",
          "0x1f", " 42\n", "a,b,,c", "a\nb\r\nc", "日本語", "😀x", "\x1f\x1c", "%s", "{}", "user", "x_y", "İi", "ﬁn", "١٢", "e\u0301",
-         "a.b", "/p q?", "\u2028z", "\x00\x7f", "\xa0nb", "tab\there", "it's", 'say "hi"', "\\", "0", "True", "nan", "1e3"]
+         "a.b", "/p q?", "\u2028z", "\x00\x7f", "\xa0nb", "tab\there", "well-known e-mail -- a--b x-y-z it's-so", "it's", 'say "hi"', "\\", "0", "True", "nan", "1e3"]
 INTS = [0, 1, 2, 3, 5, 7, 10, 64, 100, 255, -1, -2, -7, 2**31, 2**53 + 1, 2**63 - 1, -(2**63), 2**63, 10**20, -(10**25)]
 FLOATS = [0.0, -0.0, 0.5, 1.0, 1.5, 2.5, -2.5, 0.1, 1e16, 1e-5, 123456.789, 1e22, 1e300, -7.25, 2.675, 3.0]
 NAMES = ["s", "t", "n", "f", "xs", "d", "ds", "b", "none_value", "words", "missing", "m"]
@@ -34,7 +34,7 @@ FILTERS = ["abs", "capitalize", "center(%i)", "count", "default(%e)", "default(%
            "selectattr('a.b', 'defined')|list", "sort", "sort(true)", "sort(case_sensitive=true)", "sort(attribute='a')", "string", "striptags", "sum",
            "sum(attribute='a')", "sum(start=%e)", "title", "tojson", "tojson(indent=2)", "tojson(true)", "tojson(sort_keys=true)", "tojson(separators=(',', ':'))", "tojson(indent=%s)",
            "trim", "trim(%s)", "truncate(%i)", "truncate(5, true)", "truncate(6, false, %s, 0)", "unique|list", "unique(true)|list", "upper", "urlencode", "wordcount",
-           "xmlattr", "batch(2)|list", "batch(3, %e)|list", "slice(2)|list", "slice(3, %e)|list", "attr(%s)", "wordwrap(%i)", "pprint"]
+           "xmlattr", "batch(2)|list", "batch(3, %e)|list", "slice(2)|list", "slice(3, %e)|list", "attr(%s)", "wordwrap(%i)", "wordwrap(3, false)", "wordwrap(5, true, %s)", "wordwrap(4, true, none, false)", "pprint", "pprint"]
 TESTS = ["boolean", "callable", "defined", "divisibleby(%e)", "eq(%e)", "escaped", "even", "false", "filter", "float", "ge(%e)", "gt(%e)",
          "in(%e)", "integer", "iterable", "le(%e)", "lower", "lt(%e)", "mapping", "ne(%e)", "none", "number", "odd", "sequence",
          "string", "test", "true", "undefined", "upper"]

@@ -24,7 +24,12 @@ fn expressions_give_what_python_gives() {
     }
     let output = Command::new(&python)
         .arg(&script)
-        .args(["--seed", &wanted("TYPECASE_SEED", "1"), "--count", &wanted("TYPECASE_COUNT", "3000")])
+        .args([
+            "--seed",
+            &wanted("TYPECASE_SEED", "1"),
+            "--count",
+            &wanted("TYPECASE_COUNT", "3000"),
+        ])
         .output()
         .expect("the interpreter ran before");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -45,11 +45,14 @@ pub(crate) fn is_kind(kind: ErrorKind, name: &str) -> bool {
 /// Compares with what Python gave: a text, or `!Name: message`. What is not supported is no difference, but counted.
 pub(crate) fn difference(source: &str, variables: &str, python: &str) -> Result<Option<String>, String> {
     let got = outcome(source, variables);
-    let error = python.strip_prefix('!').map(|error| error.split_once(": ").unwrap_or((error, "")));
+    let error = python
+        .strip_prefix('!')
+        .map(|error| error.split_once(": ").unwrap_or((error, "")));
     match (&got, error) {
         (Ok(text), None) if text == python => Ok(None),
         (Err((kind, _)), Some((name, _))) if is_kind(*kind, name) => Ok(None),
-        (Err((ErrorKind::Unsupported, message)), _) => Err(message.clone()),
+        // Nor is a bound, which Python has not.
+        (Err((ErrorKind::Unsupported | ErrorKind::Limit, message)), _) => Err(message.clone()),
         (Ok(text), _) => Ok(Some(format!("{source}\n  python: {python:?}\n  gave:   {text:?}"))),
         (Err((kind, message)), _) => Ok(Some(format!(
             "{source}\n  python: {python:?}\n  gave:   !{kind:?}: {message}"
@@ -126,7 +129,11 @@ fn templates_give_what_python_gave() {
                     .zip(case.python.lines())
                     .map(|(line, python)| {
                         let is_template = line.contains("{{") || line.contains("{%");
-                        let template = if is_template { line.to_owned() } else { format!("{{{{ {line} }}}}") };
+                        let template = if is_template {
+                            line.to_owned()
+                        } else {
+                            format!("{{{{ {line} }}}}")
+                        };
                         (template, unescaped(python))
                     })
                     .collect(),

@@ -19,6 +19,16 @@ fn charge_sort(state: &State<'_>, len: usize) -> Result<()> {
     Ok(state.arena.meter().work(steps)?)
 }
 
+/// Sorts `items` by `less`, within the bounds on work.
+pub(super) fn sorted_by<T>(
+    state: &State<'_>,
+    items: &mut [T],
+    less: &mut impl FnMut(&T, &T) -> Result<bool>,
+) -> Result<()> {
+    charge_sort(state, items.len())?;
+    sort_by(items, false, less)
+}
+
 pub(super) fn sort<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 'a>) -> Result<Value<'a>> {
     let [reverse, case_sensitive, attribute] = args.bind("do_sort", ["reverse", "case_sensitive", "attribute"], 0)?;
     let getters = Getter::several(state, attribute)?;

@@ -3,7 +3,7 @@
 use super::lookup::Getter;
 use super::sequence::int_argument;
 use crate::builtins::Args;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::value::arith::{self, BinaryOp, to_float};
 use crate::value::compare::Number;
 use crate::value::number::{float_to_int, parse_float, parse_int, round_float, round_int};
@@ -177,15 +177,14 @@ pub(super) fn filesizeformat<'a>(state: &mut State<'a>, value: Value<'a>, args: 
     } else if bytes < base {
         let whole = float_to_int(bytes, state.arena)?;
         format!("{} Bytes", repr::to_text(&whole, state, state.arena)?.as_str())
-    } else if bytes.is_nan() {
-        return Err(Error::new(ErrorKind::Value, "cannot convert float NaN to integer"));
     } else {
         let last = prefixes.len() - 1;
         let i = (0..last).find(|&i| bytes < base.powi(i as i32 + 2)).unwrap_or(last);
         let value = base * bytes / base.powi(i as i32 + 2);
-        match value.is_infinite() {
-            true => format!("inf {}", prefixes[i]),
-            false => format!("{value:.1} {}", prefixes[i]),
+        match value.is_finite() {
+            false if value.is_nan() => format!("nan {}", prefixes[i]),
+            false => format!("inf {}", prefixes[i]),
+            true => format!("{value:.1} {}", prefixes[i]),
         }
     };
     Ok(Value::Str(Text::with_origin(&text, Origin::COMPUTED, state.arena)))

@@ -123,6 +123,16 @@ pub(super) fn center<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_,
 
 pub(super) fn indent<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 'a>) -> Result<Value<'a>> {
     let [width, first, blank] = args.bind("do_indent", ["width", "first", "blank"], 0)?;
+    let indention = match width {
+        None => Text::new("    "),
+        Some(Value::Str(text) | Value::Markup(text)) => text,
+        Some(width) => {
+            let spaces = Value::Str(Text::new(" "));
+            arith::binary(arith::BinaryOp::Mul, &spaces, &width, state.arena)?
+                .as_text()
+                .unwrap_or(Text::new(""))
+        }
+    };
     let text = match value {
         Value::Str(text) | Value::Markup(text) => text,
         Value::Undefined(undefined) => return Err(undefined.exception().into()),
@@ -138,16 +148,6 @@ pub(super) fn indent<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_,
                 "unsupported operand type(s) for +=: '{}' and 'str'",
                 other.type_name()
             )));
-        }
-    };
-    let indention = match width {
-        None => Text::new("    "),
-        Some(Value::Str(text) | Value::Markup(text)) => text,
-        Some(width) => {
-            let spaces = Value::Str(Text::new(" "));
-            arith::binary(arith::BinaryOp::Mul, &spaces, &width, state.arena)?
-                .as_text()
-                .unwrap_or(Text::new(""))
         }
     };
     let is_set = |flag: Option<Value<'_>>| flag.is_some_and(|flag| flag.is_true());

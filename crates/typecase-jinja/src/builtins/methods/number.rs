@@ -84,7 +84,11 @@ fn as_integer_ratio<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 
     };
     if !float.is_finite() {
         let what = if float.is_nan() { "NaN" } else { "Infinity" };
-        let kind = if float.is_nan() { ErrorKind::Value } else { ErrorKind::Overflow };
+        let kind = if float.is_nan() {
+            ErrorKind::Value
+        } else {
+            ErrorKind::Overflow
+        };
         return Err(Error::new(kind, format!("cannot convert {what} to integer ratio")));
     }
     // Doubling is exact, and ends: a float has at most 1074 bits behind the point.

@@ -142,7 +142,11 @@ mod tests {
             (5.0, GeneralFloat, 3, false, "5.0"),
             (5.0, GeneralFloat, 1, false, "5e+00"),
         ] {
-            assert_eq!(digits(value, notation, precision, keeps_zeros), python, "{value} {notation:?}");
+            assert_eq!(
+                digits(value, notation, precision, keeps_zeros),
+                python,
+                "{value} {notation:?}"
+            );
         }
         assert_eq!(fixed(1.5, 70_000, false).len(), 70_002);
     }

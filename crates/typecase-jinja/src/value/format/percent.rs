@@ -6,9 +6,7 @@ use crate::value::arith::to_float;
 use crate::value::compare::Number;
 use crate::value::number::{float_to_int, parse_float, parse_int};
 use crate::value::text::{byte_of_char, char_len};
-use crate::value::{
-    Arena, BigInt, Exception, ExceptionKind, Objects, Origin, Text, TextBuilder, Value, markup, repr,
-};
+use crate::value::{Arena, BigInt, Exception, ExceptionKind, Objects, Origin, Text, TextBuilder, Value, markup, repr};
 use num_traits::Signed;
 
 /// `format % values`, for a `str` or `Markup`, which escapes what it takes in.
@@ -189,7 +187,9 @@ impl<'a> Formatter<'_, 'a> {
             width: usize::try_from(width).unwrap_or(usize::MAX),
             precision: precision.map(|precision| usize::try_from(precision).unwrap_or(usize::MAX)),
         };
-        self.arena.meter().memory(conversion.width.saturating_add(conversion.precision.unwrap_or(0)))?;
+        self.arena
+            .meter()
+            .memory(conversion.width.saturating_add(conversion.precision.unwrap_or(0)))?;
         // CPython takes the value before it looks at the type.
         let value = self.value()?;
         match kind {
@@ -326,7 +326,10 @@ impl<'a> Formatter<'_, 'a> {
             Value::Str(text) | Value::Markup(text) if char_len(text.as_str()) == 1 => *text,
             other => match other.as_number() {
                 Some(Number::Int(int)) => {
-                    let c = u32::try_from(int).ok().and_then(char::from_u32).ok_or_else(not_a_character)?;
+                    let c = u32::try_from(int)
+                        .ok()
+                        .and_then(char::from_u32)
+                        .ok_or_else(not_a_character)?;
                     Text::with_origin(c.encode_utf8(&mut [0; 4]), other.origin(), self.arena)
                 }
                 Some(Number::Big(_)) => return Err(not_a_character()),
@@ -357,7 +360,7 @@ impl<'a> Formatter<'_, 'a> {
             // What `Markup` takes in is wrapped, and the wrapper is turned to a number as `int()` does it.
             _ if self.escapes && radix != 10 => return Err(wrong("_MarkupEscapeHelper")),
             Value::Str(text) | Value::Markup(text) if self.escapes => int = parse_int(*text, 10, self.arena)?,
-            Value::Undefined(undefined) => return Err(undefined.exception()),
+            Value::Undefined(undefined) if radix == 10 => return Err(undefined.exception()),
             Value::Float(float, origin) if radix == 10 => {
                 int = match float_to_int(*float, self.arena)? {
                     Value::Int(int, _) => Value::Int(int, *origin),
@@ -500,7 +503,11 @@ mod tests {
             ("%.2s", r#""abc""#, "ab"),
             ("% d %+d %05d %-5d|", "[5, true, -42, 42]", " 5 +1 -0042 42   |"),
             ("%x %X %#X %o %#x", "[-255, 255, 255, 8, -255]", "-ff FF 0XFF 10 -0xff"),
-            ("%08.3f %+.2e %g", "[3.14159, 12345.678, 1e10]", "0003.142 +1.23e+04 1e+10"),
+            (
+                "%08.3f %+.2e %g",
+                "[3.14159, 12345.678, 1e10]",
+                "0003.142 +1.23e+04 1e+10",
+            ),
             ("%*d|%-*d|%.*f", "[5, 3, -5, 3, 2, 3.14159]", "    3|3    |3.14"),
             ("%r %a %c %c", r#"["a", "é", 65, "é"]"#, "'a' '\\xe9' A é"),
             ("%#.5x %010.5d", "[-10, -42]", "-0x0000a -000000042"),
@@ -512,7 +519,11 @@ mod tests {
             ("%ld", "5", "5"),
             ("%s", r#"[[1, "x"]]"#, "[1, 'x']"),
         ] {
-            assert_eq!(formatted(format, values).as_deref(), Ok(python), "{format:?} % {values}");
+            assert_eq!(
+                formatted(format, values).as_deref(),
+                Ok(python),
+                "{format:?} % {values}"
+            );
         }
     }
 
@@ -536,7 +547,11 @@ mod tests {
             ("%*s", r#"["a", "b"]"#, "* wants int"),
             ("%.99999999999f", "1", "precision too big"),
         ] {
-            assert_eq!(formatted(format, values), Err(python.to_owned()), "{format:?} % {values}");
+            assert_eq!(
+                formatted(format, values),
+                Err(python.to_owned()),
+                "{format:?} % {values}"
+            );
         }
     }
 }

@@ -280,7 +280,10 @@ impl<'s> Spec<'s> {
             if !refused.is_empty() {
                 return Err(Exception::value_error(refused));
             }
-            let c = u32::try_from(int).ok().and_then(char::from_u32).ok_or_else(not_a_character)?;
+            let c = u32::try_from(int)
+                .ok()
+                .and_then(char::from_u32)
+                .ok_or_else(not_a_character)?;
             let mut buffer = [0; 4];
             let parts = Parts {
                 rest: c.encode_utf8(&mut buffer),
@@ -340,10 +343,12 @@ impl<'s> Spec<'s> {
         if matches!(self.kind, Some('E' | 'F' | 'G')) {
             text.make_ascii_uppercase();
         }
-        let is_zero = !text.bytes().take_while(|b| *b != b'e').any(|b| matches!(b, b'1'..=b'9'));
-        let negative = float.is_sign_negative()
-            && !float.is_nan()
-            && !(self.no_negative_zero && float.is_finite() && is_zero);
+        let is_zero = !text
+            .bytes()
+            .take_while(|b| *b != b'e')
+            .any(|b| matches!(b, b'1'..=b'9'));
+        let negative =
+            float.is_sign_negative() && !float.is_nan() && !(self.no_negative_zero && float.is_finite() && is_zero);
         let whole = text.bytes().take_while(u8::is_ascii_digit).count();
         let (digits, rest) = text.split_at(whole);
         // Of an infinity there is nothing to group.
@@ -382,7 +387,9 @@ impl<'s> Spec<'s> {
             true => self.width.saturating_sub(fixed),
             false => 0,
         };
-        arena.meter().memory(self.width.saturating_mul(4).saturating_add(2 * parts.digits.len()))?;
+        arena
+            .meter()
+            .memory(self.width.saturating_mul(4).saturating_add(2 * parts.digits.len()))?;
         let digits = match self.grouping.filter(|_| parts.group != usize::MAX) {
             Some(separator) => grouped(parts.digits, least, separator, parts.group),
             None => {
@@ -517,9 +524,17 @@ mod tests {
             ("1.5", "<10", "1.5       "),
             ("-1.5", "010", "-0000001.5"),
             ("1234.5", "012_.1f", "00_001_234.5"),
-            ("1000000000000000000000000000000", "f", "1000000000000000019884624838656.000000"),
+            (
+                "1000000000000000000000000000000",
+                "f",
+                "1000000000000000019884624838656.000000",
+            ),
         ] {
-            assert_eq!(formatted(value, spec).as_deref(), Ok(python), "format({value}, {spec:?})");
+            assert_eq!(
+                formatted(value, spec).as_deref(),
+                Ok(python),
+                "format({value}, {spec:?})"
+            );
         }
     }
 
@@ -539,7 +554,11 @@ mod tests {
             ("null", "5", "unsupported format string passed to NoneType.__format__"),
             ("1.5", "d", "Unknown format code 'd' for object of type 'float'"),
         ] {
-            assert_eq!(formatted(value, spec), Err(python.to_owned()), "format({value}, {spec:?})");
+            assert_eq!(
+                formatted(value, spec),
+                Err(python.to_owned()),
+                "format({value}, {spec:?})"
+            );
         }
     }
 }

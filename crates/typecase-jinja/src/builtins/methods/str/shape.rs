@@ -282,6 +282,9 @@ fn translation<'a>(table: &Value<'a>, c: char) -> Result<Translation<'a>> {
                     return Err(Error::value_error("character mapping must be in range(0x110000)"));
                 }
             },
+            Some(Number::Big(_)) => {
+                return Err(Error::value_error("character mapping must be in range(0x110000)"));
+            }
             _ => {
                 return Err(Error::type_error("character mapping must return integer, None or str"));
             }
