@@ -6,7 +6,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 use typecase::format::chat_template::{Arguments, ChatTemplates, TokenNames};
-use typecase::format::kimi_k3::KimiK3;
+use typecase::format::kimi_k3::{Entry, KimiK3, Profile, Reference};
 use typecase::prompt::{Prompt, SpecialTokens, Writer};
 use typecase::request::{ChatRequest, ParseOptions, Validation};
 use typecase::value::json::{self, WriteOptions};
@@ -69,13 +69,21 @@ const TOKENS: [(&str, &str); 4] = [
     ("pad_token", "<pad>"),
 ];
 
+/// The entry of the reference that a case means.
+fn reference(entry: Option<&str>) -> Reference {
+    Reference::default().entry(match entry {
+        Some("apply_chat_template") => Entry::ApplyChatTemplate,
+        _ => Entry::BuildChatSegments,
+    })
+}
+
 impl Subject {
     /// Finds what `case` is about; files of templates are looked for in `directory`.
     pub(super) fn new(case: Value<'_>, directory: Option<&Path>) -> Self {
         let field = |name: &str| case.lookup(name).and_then(|value| value.as_str());
         if let Some(format) = field("format") {
             return match format {
-                "kimi_k3" => Subject::KimiK3(KimiK3::default()),
+                "kimi_k3" => Subject::KimiK3(KimiK3::new(Profile::Reference(reference(field("entry"))))),
                 other => Subject::Missing(format!("as the format {other} is not reached yet")),
             };
         }
@@ -135,7 +143,8 @@ fn render_template<'a>(
     match body {
         Body::Arguments(text) => {
             let value = json::parse_str(text, arena).unwrap_or(Value::None(Default::default()));
-            let arguments: Arguments<'a> = exact::arguments(value);
+            let mut arguments: Arguments<'a> = exact::arguments(value);
+            arguments.request_bytes = text.len();
             let template = templates.choose(Some(arguments.tools))?;
             let prompt = template.render_arguments(&arguments, value, arena, options)?;
             Ok(Rendered::new(&prompt))

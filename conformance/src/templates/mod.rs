@@ -312,3 +312,26 @@ fn meta(golden: &Golden, now: Option<&str>, templates: usize, conversations: usi
     out.push_str(&format!("}}, \"templates\": {templates}, \"conversations\": {conversations}}}}}"));
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Args, run};
+    use std::path::Path;
+
+    /// Our own templates and conversations, whose results `oracle/templates.py` recorded.
+    #[test]
+    fn own_templates_and_conversations_render_as_in_python() -> anyhow::Result<()> {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let args = Args {
+            templates: here.join("templates"),
+            conversations: here.join("conversations.jsonl"),
+            goldens: here.join("golden/templates.jsonl"),
+            out: None,
+            now: None,
+            only: String::new(),
+            show: 10,
+        };
+        assert!(run(&args)?, "see the differences above");
+        Ok(())
+    }
+}

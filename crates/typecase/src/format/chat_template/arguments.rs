@@ -23,6 +23,8 @@ pub struct Arguments<'a> {
     pub kwargs: Option<&'a Dict<'a>>,
     /// The `reasoning_effort` of the request, which is one of the variables unless `kwargs` has it.
     pub reasoning_effort: Option<Value<'a>>,
+    /// Bytes of the request as it was sent: the template may work longer on a larger one.
+    pub request_bytes: usize,
 }
 
 /// `None`, where a client sent nothing.
@@ -62,6 +64,7 @@ impl<'a> Arguments<'a> {
             continue_final_message: Value::Bool(false, Origin::COMPUTED),
             kwargs: None,
             reasoning_effort: None,
+            request_bytes: 0,
         }
     }
 
@@ -78,6 +81,7 @@ impl<'a> Arguments<'a> {
             continue_final_message: request.field("continue_final_message").unwrap_or(NOTHING),
             kwargs: request.template_kwargs(),
             reasoning_effort: request.reasoning_effort(),
+            request_bytes: request.body_len(),
         }
     }
 

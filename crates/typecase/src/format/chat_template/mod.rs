@@ -42,6 +42,11 @@ use std::sync::Arc;
 use typecase_jinja::{Options, Template};
 use typecase_jinja::value::{Arena, Origin, Run, Value};
 
+/// Units of work that a template may spend on a request of no size: about half a second.
+const WORK: u64 = 100_000_000;
+/// Units of work that it may spend on each byte of a request more. The known templates spend less than 10.
+const WORK_PER_BYTE: u64 = 200;
+
 /// A compiled chat template and the named tokens of its model. Cheap to clone, and shared between threads.
 ///
 /// # Example
@@ -118,6 +123,8 @@ impl ChatTemplate {
         arguments.keywords(&self.token_names, &mut variables);
         let mut engine = Options::default();
         engine.now = options.now;
+        let size = arguments.request_bytes.max(arena.allocated_bytes()) as u64;
+        engine.max_work = WORK.saturating_add(size.saturating_mul(WORK_PER_BYTE));
         let variables = Value::Dict(arena.dict(&mut variables, Origin::COMPUTED));
         let output = self.template.render(&variables, arena, &engine)?;
         let mut rendered = Rendered {
