@@ -2,7 +2,9 @@
 
 from typecase import media, sglang, vllm
 from typecase._errors import ModelError, RequestError, TemplateError, TypecaseError
+from typecase._tokens import Tokens
 from typecase._typecase import Template
+from typecase.model import Model, Prompt
 from typecase.transformers import apply_chat_template, patch, unpatch
 
 for _class in (ModelError, RequestError, TemplateError, TypecaseError):
@@ -10,10 +12,13 @@ for _class in (ModelError, RequestError, TemplateError, TypecaseError):
 del _class
 
 __all__ = [
+    "Model",
     "ModelError",
+    "Prompt",
     "RequestError",
     "Template",
     "TemplateError",
+    "Tokens",
     "TypecaseError",
     "apply_chat_template",
     "media",
