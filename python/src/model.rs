@@ -7,12 +7,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use rayon::prelude::*;
 use std::path::PathBuf;
+use typecase::Result;
 use typecase::format::chat_template::ChatTemplates;
 use typecase::format::{Format, KimiK3, LocalTime, RenderOptions};
 use typecase::prompt::{SpecialTokens, Writer};
 use typecase::request::ChatRequest;
 use typecase::tokenizer::{EncodeOptions, Tokens};
-use typecase::{Error, Result};
 use typecase_jinja::value::Arena;
 
 /// Seconds, microseconds and offset from UTC in seconds of what `strftime_now` takes for now.
@@ -161,7 +161,9 @@ impl Model {
 
     fn tokens(&self, body: Vec<u8>, options: &RenderOptions, ranges: bool) -> Result<Tokens> {
         let encode = EncodeOptions::new().ranges(ranges);
-        self.with_prompt(body, options, |prompt| self.model.tokenizer().encode_with(prompt, encode))
+        self.with_prompt(body, options, |prompt| {
+            self.model.tokenizer().encode_with(prompt, encode)
+        })
     }
 
     fn prompt(&self, body: Vec<u8>, options: &RenderOptions) -> Result<Prompt> {
@@ -233,7 +235,13 @@ impl Prompt {
             media: (prompt.media().items().iter())
                 .map(|item| {
                     let place = chars(item.placeholder.clone());
-                    (item.modality.as_str(), item.request_ordinal, item.message, item.part, place)
+                    (
+                        item.modality.as_str(),
+                        item.request_ordinal,
+                        item.message,
+                        item.part,
+                        place,
+                    )
                 })
                 .collect(),
             generation_stub: prompt.generation_stub().map(chars),
@@ -258,7 +266,9 @@ fn body(request: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
         let text = py.import("json")?.call_method("dumps", (request,), Some(&options))?;
         return Ok(text.cast_into::<PyString>()?.to_cow()?.as_bytes().to_vec());
     }
-    Err(PyTypeError::new_err("a request is given as JSON (str or bytes) or as a dict"))
+    Err(PyTypeError::new_err(
+        "a request is given as JSON (str or bytes) or as a dict",
+    ))
 }
 
 fn options(now: Option<Now>) -> RenderOptions {
@@ -271,12 +281,8 @@ fn options(now: Option<Now>) -> RenderOptions {
 }
 
 fn to_python<'py>(py: Python<'py>, tokens: &Tokens) -> PyResult<IdsAndRanges<'py>> {
-    let ranges = tokens.ranges().map(|ranges| ranges.iter().map(|range| (range.start, range.end)).collect());
+    let ranges = tokens
+        .ranges()
+        .map(|ranges| ranges.iter().map(|range| (range.start, range.end)).collect());
     Ok((view(py, tokens.ids())?, ranges))
 }
-
-const _: () = {
-    const fn shareable<T: Send + Sync>() {}
-    shareable::<Model>();
-    let _ = Error::new;
-};
