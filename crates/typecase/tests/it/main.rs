@@ -2,5 +2,6 @@
 
 mod model_load;
 mod oracle;
+mod origins;
 mod tiktoken;
 mod vocabularies;
