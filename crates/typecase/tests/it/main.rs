@@ -1,5 +1,7 @@
 //! Integration tests of the library.
 
+mod arrows;
+mod kimi_k3;
 mod model_load;
 mod oracle;
 mod origins;

@@ -9,4 +9,4 @@ mod scan;
 mod write;
 
 pub use parse::{MAX_DEPTH, MAX_INT_DIGITS, ParseError, ParseErrorKind, parse, parse_str};
-pub use write::{Indent, WriteError, WriteOptions, to_string, write, write_str};
+pub use write::{Indent, Sink, WriteError, WriteOptions, to_string, write, write_str, write_to};

@@ -1,0 +1,7 @@
+//! Lexer and parser.
+
+mod dump;
+mod errors;
+mod limits;
+mod recorded;
+mod reference;
