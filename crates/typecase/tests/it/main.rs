@@ -1,6 +1,7 @@
 //! Integration tests of the library.
 
 mod arrows;
+mod injection;
 mod kimi_k3;
 mod model_load;
 mod oracle;

@@ -1,6 +1,6 @@
 //! Where tokens came from: messages, roles, content and what the assistant is to learn, on Kimi K3 prompts.
 
-use typecase::format::{Format, KimiK3, RenderOptions};
+use typecase::format::RenderOptions;
 use typecase::model::Model;
 use typecase::request::ChatRequest;
 use typecase::tokenizer::{TokenOrigins, Trust};
@@ -19,13 +19,8 @@ fn explained(check: impl FnOnce(&str, &Model, &TokenOrigins)) {
     let arena = Arena::new();
     let mut body = REQUEST.as_bytes().to_vec();
     let request = ChatRequest::parse(&mut body, &arena).expect("a request");
-    let prompt = KimiK3::default()
-        .render(&request, &RenderOptions::default())
-        .expect("a prompt");
-    let origins = model
-        .tokenizer()
-        .explain(&prompt, Trust::Strict, &[], model.stop_ids())
-        .expect("tokens");
+    let prompt = model.render(&request, &RenderOptions::default()).expect("a prompt");
+    let origins = model.explain(&prompt, Trust::Strict).expect("tokens");
     assert_eq!(origins.ids(), model.encode(&prompt).expect("ids").ids());
     let count = model.tokenizer().count(&prompt, Trust::Strict).expect("a count");
     assert_eq!(count, origins.ids().len());
