@@ -1,6 +1,7 @@
 //! What a render writes.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::value::json::Sink;
 use crate::value::{Arena, Origin, Run, Text};
 
 /// The text written so far, and where its bytes came from.
@@ -51,7 +52,7 @@ impl Output {
 
     #[inline]
     pub(crate) fn check(&self, more: usize) -> Result<()> {
-        if more > self.max_bytes - self.text.len() {
+        if more > self.max_bytes.saturating_sub(self.text.len()) {
             return Err(too_long(self.max_bytes));
         }
         Ok(())
@@ -117,6 +118,27 @@ impl Output {
                 let begins = if kept == 0 { 0 } else { self.runs[kept - 1].end };
                 self.runs.truncate(if begins == start { kept } else { kept + 1 });
             }
+        }
+    }
+}
+
+/// JSON goes straight to the output. Its size is checked afterwards: the meter has bounded it already.
+impl Sink for Output {
+    #[inline]
+    fn push_from(&mut self, bytes: &str, origin: Origin) {
+        self.text.push_str(bytes);
+        if self.track && !bytes.is_empty() {
+            self.run(bytes.len(), origin);
+        }
+    }
+
+    #[inline]
+    fn write_from(&mut self, origin: Origin, write: impl FnOnce(&mut String)) {
+        let start = self.text.len();
+        write(&mut self.text);
+        let len = self.text.len() - start;
+        if self.track && len > 0 {
+            self.run(len, origin);
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::value::{Arena, Run, Value};
 use crate::vm::{GenerationSpan, SpanEnd, State};
 use std::ops::Range;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 self_cell::self_cell!(
     struct Compiled {
@@ -35,7 +36,12 @@ self_cell::self_cell!(
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Template(Compiled);
+pub struct Template {
+    compiled: Compiled,
+    /// How much the last render wrote, in bytes and runs: what the next one makes room for.
+    last_bytes: AtomicUsize,
+    last_runs: AtomicUsize,
+}
 
 /// How a template is rendered, and how far it may go. The defaults let every template that is known run on a request of
 /// 100 MB.
@@ -113,22 +119,26 @@ impl Template {
         };
         let compiled = Compiled::try_new_or_recover(source, compile::compile)
             .map_err(|(source, error)| error.locate(&source.text))?;
-        Ok(Template(compiled))
+        Ok(Template {
+            compiled,
+            last_bytes: AtomicUsize::new(0),
+            last_runs: AtomicUsize::new(0),
+        })
     }
 
     /// The source with `\n` for each newline and without the last one: what positions count in.
     pub fn source(&self) -> &str {
-        &self.0.borrow_owner().text
+        &self.compiled.borrow_owner().text
     }
 
     /// What the template reads and writes.
     pub fn meta(&self) -> &Meta {
-        &self.0.borrow_dependent().meta
+        &self.compiled.borrow_dependent().meta
     }
 
     /// Whether the byte at `origin` was written by the template's author.
     pub fn wrote(&self, origin: crate::value::Origin) -> bool {
-        let owner = self.0.borrow_owner();
+        let owner = self.compiled.borrow_owner();
         let within = |text: &str| origin.0.wrapping_sub(text.as_ptr() as usize) < text.len();
         within(&owner.text) || owner.literals.get().is_some_and(|literals| within(literals))
     }
@@ -140,16 +150,33 @@ impl Template {
     /// Whatever the template runs into, with its place: see [`ErrorKind`](crate::ErrorKind).
     pub fn render<'a>(&'a self, values: &Value<'a>, arena: &'a Arena, options: &'a Options) -> Result<Rendered> {
         arena.meter().set(options.max_work, options.max_memory_bytes);
-        let mut state = State::new(self.0.borrow_dependent(), *values, options, arena);
+        let mut state = State::new(self.compiled.borrow_dependent(), *values, options, arena);
+        // A conversation grows, so a little more than last time.
+        let room = |last: &AtomicUsize| {
+            let last = last.load(Ordering::Relaxed);
+            last + last / 8 + 64
+        };
+        state.out.text.reserve(room(&self.last_bytes));
+        if options.provenance {
+            state.out.runs.reserve(room(&self.last_runs));
+        }
         match state.run() {
             Ok(()) => {}
             Err(error) => return Err(error.locate(self.source())),
         }
-        let text = std::mem::take(&mut state.out.text);
-        let generation = generation_ranges(&text, &state.spans);
+        let mut text = std::mem::take(&mut state.out.text);
+        let mut runs = std::mem::take(&mut state.out.runs);
+        self.last_bytes.store(text.len(), Ordering::Relaxed);
+        if options.provenance {
+            self.last_runs.store(runs.len(), Ordering::Relaxed);
+        }
+        if text.capacity() > 2 * text.len() + 4096 {
+            text.shrink_to_fit();
+            runs.shrink_to_fit();
+        }
         Ok(Rendered {
-            generation,
-            runs: std::mem::take(&mut state.out.runs),
+            generation: generation_ranges(&text, &state.spans),
+            runs,
             text,
         })
     }

@@ -1,5 +1,7 @@
 //! The error of this crate: what is wrong, where in the request, and whose fault it is.
 
+use crate::media::image_header::UnreadableImage;
+use crate::prompt::Modality;
 use std::fmt;
 use typecase_jinja::Position;
 use typecase_jinja::value::json::ParseErrorKind;
@@ -38,6 +40,72 @@ pub enum ErrorKind {
         reason: ParseErrorKind,
         /// Byte offset in the body.
         offset: usize,
+    },
+    /// A side of an image is 0 pixels long.
+    EmptyImage {
+        /// Width, in pixels.
+        width_px: u32,
+        /// Height, in pixels.
+        height_px: u32,
+    },
+    /// An image is longer, compared to its other side, than the model's image processor takes.
+    AspectRatio {
+        /// Width, in pixels.
+        width_px: u32,
+        /// Height, in pixels.
+        height_px: u32,
+        /// The longest side may be this many times the shortest.
+        limit: u32,
+    },
+    /// A video has fewer frames than make one group.
+    TooFewFrames {
+        /// Sampled frames.
+        frames: usize,
+        /// Frames of a group.
+        at_least: usize,
+    },
+    /// A kind of media that the model does not take.
+    UnsupportedMedia {
+        /// The kind.
+        modality: Modality,
+        /// The model's family.
+        family: &'static str,
+    },
+    /// The size of an image cannot be read from its file.
+    UnreadableImage {
+        /// Why.
+        reason: UnreadableImage,
+    },
+    /// There are not as many placeholders in the prompt as there are media items.
+    MediaCount {
+        /// The kind of media.
+        modality: Modality,
+        /// Placeholders in the prompt's ids.
+        placeholders: usize,
+        /// Media items that came with it.
+        items: usize,
+    },
+    /// Ordinary text of the prompt has the ids that an engine takes for a placeholder, in front of a real one: the
+    /// engine would put the image there.
+    PlaceholderQuoted {
+        /// Position of the text in the prompt's ids.
+        position: usize,
+    },
+    /// A placeholder is not one registered token of the model's vocabulary.
+    PlaceholderNotRegistered {
+        /// Its spelling.
+        token: String,
+        /// The ids it encodes to; none where it was only looked up.
+        ids: Vec<u32>,
+    },
+    /// A setting in the model's files is not what it has to be.
+    ModelSetting {
+        /// Its key, with those of the objects it is in.
+        key: String,
+        /// What is there.
+        found: String,
+        /// What has to be.
+        expected: String,
     },
     /// A field holds a value of another type than it can have.
     WrongType {
@@ -109,13 +177,6 @@ pub enum ErrorKind {
     NotJson {
         /// Why not.
         reason: String,
-    },
-    /// The number of placeholders is not the number of media items.
-    MediaCount {
-        /// Placeholders that want an item.
-        placeholders: usize,
-        /// Items there are.
-        items: usize,
     },
     /// The chat template refused the conversation, failed on it, or does not compile.
     Template {
@@ -201,6 +262,11 @@ impl ErrorKind {
             Self::UnresolvedTool => "unresolved_tool",
             Self::InvalidArguments { .. } => "invalid_arguments",
             Self::NotJson { .. } => "not_json",
+            Self::EmptyImage { .. } => "empty_image",
+            Self::AspectRatio { .. } => "aspect_ratio",
+            Self::TooFewFrames { .. } => "too_few_frames",
+            Self::UnsupportedMedia { .. } => "unsupported_media",
+            Self::UnreadableImage { .. } => "unreadable_image",
             Self::MediaCount { .. } => "media_count",
             Self::Template { kind, .. } => match kind {
                 typecase_jinja::ErrorKind::Syntax => "template_syntax",
@@ -216,6 +282,9 @@ impl ErrorKind {
             Self::NoVocabulary { .. } => "no_vocabulary",
             Self::PlaceholderNotOneId { .. } => "placeholder_not_one_id",
             Self::Encoding { .. } => "encoding",
+            Self::PlaceholderQuoted { .. } => "placeholder_quoted",
+            Self::PlaceholderNotRegistered { .. } => "placeholder_not_registered",
+            Self::ModelSetting { .. } => "model_setting",
         }
     }
 
@@ -235,8 +304,14 @@ impl ErrorKind {
             | Self::UnresolvedTool
             | Self::InvalidArguments { .. }
             | Self::NotJson { .. }
+            | Self::UnknownId { .. }
+            | Self::EmptyImage { .. }
+            | Self::AspectRatio { .. }
+            | Self::TooFewFrames { .. }
+            | Self::UnsupportedMedia { .. }
+            | Self::UnreadableImage { .. }
             | Self::MediaCount { .. }
-            | Self::UnknownId { .. } => Fault::Client,
+            | Self::PlaceholderQuoted { .. } => Fault::Client,
             // A template that ran and failed was given what it has no place for.
             Self::Template { kind, .. } => match kind {
                 typecase_jinja::ErrorKind::Syntax
@@ -250,7 +325,9 @@ impl ErrorKind {
             | Self::BrokenModelFile { .. }
             | Self::NoVocabulary { .. }
             | Self::PlaceholderNotOneId { .. }
-            | Self::Encoding { .. } => Fault::Server,
+            | Self::Encoding { .. }
+            | Self::PlaceholderNotRegistered { .. }
+            | Self::ModelSetting { .. } => Fault::Server,
         }
     }
 }
@@ -347,6 +424,57 @@ impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::InvalidJson { reason, offset } => write!(f, "invalid JSON: {reason} (at byte {offset})"),
+            Self::EmptyImage { width_px, height_px } => {
+                write!(
+                    f,
+                    "the image is {width_px} x {height_px} pixels; both sides must be at least 1"
+                )
+            }
+            Self::AspectRatio {
+                width_px,
+                height_px,
+                limit,
+            } => write!(
+                f,
+                "the image is {width_px} x {height_px} pixels; one side may be {limit} times as long as the other"
+            ),
+            Self::TooFewFrames { frames, at_least } => {
+                write!(
+                    f,
+                    "{frames} frames of the video were sampled; the model takes {at_least} or more"
+                )
+            }
+            Self::UnsupportedMedia { modality, family } => {
+                write!(f, "{} is not supported by {family}", modality.as_str())
+            }
+            Self::UnreadableImage { reason } => f.write_str(match reason {
+                UnreadableImage::UnknownFormat => "the image is none of PNG, JPEG, WebP, GIF and BMP",
+                UnreadableImage::Damaged => "the image's size cannot be read: the file is damaged or cut off",
+                UnreadableImage::NotInline => "the image is not inline: a data: URL is expected, nothing is fetched",
+            }),
+            Self::MediaCount {
+                modality,
+                placeholders,
+                items,
+            } => write!(
+                f,
+                "the prompt has {placeholders} {kind} placeholder(s) for {items} {kind} item(s)",
+                kind = modality.as_str()
+            ),
+            Self::PlaceholderQuoted { position } => write!(
+                f,
+                "text at token {position} spells the engine's image placeholder in front of a real one"
+            ),
+            Self::PlaceholderNotRegistered { token, ids } if ids.is_empty() => {
+                write!(f, "the placeholder {token} is no token of the vocabulary")
+            }
+            Self::PlaceholderNotRegistered { token, ids } => {
+                write!(
+                    f,
+                    "the placeholder {token} is not one registered token: it encodes to {ids:?}"
+                )
+            }
+            Self::ModelSetting { key, found, expected } => write!(f, "{key} is {found}; expected {expected}"),
             Self::WrongType { found, expected } => write!(f, "expected {expected}, found {found}"),
             Self::MissingField { field } => write!(f, "the field `{field}` is missing"),
             Self::UnsupportedValue { found, expected } => write!(f, "expected {expected}, found {found:?}"),
@@ -374,9 +502,6 @@ impl fmt::Display for ErrorKind {
                 write!(f, "tool arguments must be an object or a JSON text of one, {reason}")
             }
             Self::NotJson { reason } => write!(f, "cannot be written as JSON: {reason}"),
-            Self::MediaCount { placeholders, items } => {
-                write!(f, "{placeholders} placeholders for {items} media items")
-            }
             Self::Template {
                 kind,
                 message,
@@ -389,7 +514,10 @@ impl fmt::Display for ErrorKind {
                 write!(f, ": {kind}: {message}")
             }
             Self::NoDefaultTemplate { names } => {
-                write!(f, "the model has several chat templates and none is called \"default\": ")?;
+                write!(
+                    f,
+                    "the model has several chat templates and none is called \"default\": "
+                )?;
                 write!(f, "{}", names.join(", "))
             }
             Self::UnknownId { id } => write!(f, "the vocabulary has no token with the id {id}"),

@@ -21,8 +21,10 @@
 //! # Ok::<(), typecase::Error>(())
 //! ```
 
+pub mod engine;
 pub mod error;
 pub mod format;
+pub mod media;
 pub mod model;
 pub mod prompt;
 pub mod request;

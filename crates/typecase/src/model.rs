@@ -1,8 +1,11 @@
 //! A model directory: what ties format, tokenizer and media together.
 
 mod files;
+pub(crate) mod special_tokens;
+mod templates;
 
 pub use files::ModelFiles;
+pub use templates::NamedTemplate;
 
 use crate::prompt::{Prompt, SpecialTokens};
 use crate::tokenizer::{Tokenizer, Tokens};
@@ -17,6 +20,9 @@ pub struct Model {
     config: String,
     model_type: Option<String>,
     architectures: Vec<String>,
+    special_tokens: Vec<(String, String)>,
+    templates: Vec<NamedTemplate>,
+    stop_ids: Vec<u32>,
     tokenizer: Tokenizer,
 }
 
@@ -60,13 +66,19 @@ impl Model {
             .map_or(Vec::new(), |names| {
                 names.items().iter().copied().filter_map(text).collect()
             });
-        let tokenizer = Tokenizer::load(&files)?;
+        let special_tokens = special_tokens::named(&files)?;
+        let templates = NamedTemplate::find(&files)?;
+        let tokenizer = Tokenizer::from_files(&files)?;
+        let stop_ids = stop_ids(&files, parsed, &special_tokens, &tokenizer)?;
         check_placeholders(&files, model_type.as_deref(), parsed, &tokenizer)?;
         Ok(Model {
             files,
             config,
             model_type,
             architectures,
+            special_tokens,
+            templates,
+            stop_ids,
             tokenizer,
         })
     }
@@ -94,6 +106,22 @@ impl Model {
         &self.tokenizer
     }
 
+    /// The tokens that the configuration names, which templates may write: `("bos_token", "<s>")`.
+    pub fn special_tokens(&self) -> &[(String, String)] {
+        &self.special_tokens
+    }
+
+    /// The chat templates that come with the model.
+    pub fn templates(&self) -> &[NamedTemplate] {
+        &self.templates
+    }
+
+    /// The tokens with which the model ends its turn: `eos_token_id` of `generation_config.json`, else of `config.json`,
+    /// else the `eos_token`.
+    pub fn stop_ids(&self) -> &[u32] {
+        &self.stop_ids
+    }
+
     /// Where the model's files are.
     pub fn files(&self) -> &ModelFiles {
         &self.files
@@ -113,6 +141,38 @@ impl Model {
     pub fn config_json(&self) -> &str {
         &self.config
     }
+}
+
+fn stop_ids(
+    files: &ModelFiles,
+    config: Value<'_>,
+    named: &[(String, String)],
+    tokenizer: &Tokenizer,
+) -> Result<Vec<u32>> {
+    const GENERATION: &str = "generation_config.json";
+    const KEY: &str = "eos_token_id";
+    let arena = Arena::new();
+    let generation = files.read_optional(GENERATION)?;
+    let generation = match &generation {
+        Some(text) => files.parse(GENERATION, text, &arena)?.lookup(KEY),
+        None => None,
+    };
+    let id = |value: &Value<'_>| match value {
+        Value::Int(id, _) => u32::try_from(*id).ok(),
+        _ => None,
+    };
+    for value in [generation, config.lookup(KEY)].into_iter().flatten() {
+        let ids: Vec<u32> = match value.as_list() {
+            Some(list) => list.items().iter().filter_map(id).collect(),
+            None => id(&value).into_iter().collect(),
+        };
+        if !ids.is_empty() {
+            return Ok(ids);
+        }
+    }
+    let eos = named.iter().find(|(name, _)| name == "eos_token");
+    let id = eos.and_then(|(_, content)| tokenizer.added_tokens().id(content));
+    Ok(id.into_iter().collect())
 }
 
 /// Holds the placeholder against `config.json`: engines put the media's embeddings where that id stands, so a prompt

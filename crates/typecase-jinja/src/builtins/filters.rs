@@ -11,6 +11,7 @@ mod text;
 mod wrap;
 
 pub(crate) use html::{escaped, striptags};
+pub(crate) use json::write_options;
 
 use super::{Filter, Table};
 

@@ -71,7 +71,7 @@ impl ShortBuffer {
         };
         let digits = self.bytes[..digits_end].iter().filter(|b| b.is_ascii_digit()).count();
         let last = digits_end - 1;
-        if digits < MIN_TIE_DIGITS || self.bytes[last] % 2 == 0 {
+        if digits < MIN_TIE_DIGITS || self.bytes[last].is_multiple_of(2) {
             return;
         }
         // `{:e}` with a precision is exact. A tie ends with one more digit, a 5; a float of so few digits is an
@@ -112,6 +112,7 @@ mod tests {
     use super::write_repr;
 
     /// Values that CPython 3.11 printed.
+    #[expect(clippy::excessive_precision, reason = "the digits are exact, which is the point")]
     #[test]
     fn spells_floats_as_python_does() {
         for (value, python) in [

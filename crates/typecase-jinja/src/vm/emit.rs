@@ -1,10 +1,12 @@
 //! Writes the value of an expression straight to the output.
 
 use super::State;
-use crate::compile::program::{Call, Escape, Expr, KnownFilter, Many};
+use crate::builtins::filters::write_options;
+use crate::compile::program::{Args, Call, Escape, Expr, KnownFilter, Many};
 use crate::error::{Error, Result};
 use crate::syntax::ast::BinaryOp;
-use crate::value::{Class, Object, Origin, TextBuilder, Value, markup, repr};
+use crate::value::json::{self, WriteOptions};
+use crate::value::{Class, Exception, Object, Origin, TextBuilder, Value, markup, repr};
 use std::fmt::Write as _;
 
 impl<'a> State<'a> {
@@ -40,7 +42,11 @@ impl<'a> State<'a> {
             },
             Expr::Filter(filter) if filter.step.known == KnownFilter::Tojson => {
                 let value = self.eval(&filter.value)?;
-                self.filter_step(&filter.step, value)?
+                let at = filter.step.at;
+                return self
+                    .write_json(&filter.step.args, value)
+                    .map(|()| None)
+                    .map_err(|err| err.at_offset(at));
             }
             expr => self.eval(expr)?,
         };
@@ -194,6 +200,24 @@ impl<'a> State<'a> {
             }
             value => Ok(Some(value)),
         }
+    }
+
+    /// `value | tojson(args)`
+    #[inline(never)]
+    fn write_json(&mut self, args: &'a Args<'a>, value: Value<'a>) -> Result<()> {
+        let options = if args.is_empty() {
+            WriteOptions::default()
+        } else {
+            let args = self.eval_args(args, None)?;
+            write_options(self, args.as_args())?
+        };
+        let written = if self.out.track {
+            json::write_to(&mut self.out, &value, &options, self.arena)
+        } else {
+            json::write_to(&mut self.out.text, &value, &options, self.arena)
+        };
+        written.map_err(Exception::from)?;
+        self.out.check(0)
     }
 
     /// For what the compiler never makes.

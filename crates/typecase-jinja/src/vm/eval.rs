@@ -1,11 +1,11 @@
 //! Evaluates expressions.
 
 use super::State;
-use crate::compile::program::{Binary, Cond, Expr, FilterStep, KnownFilter, KnownTest, TestExpr};
+use crate::compile::program::{Attr, Binary, Cond, Expr, FilterStep, KnownFilter, KnownTest, TestExpr};
 use crate::error::{Error, Result};
 use crate::syntax::ast::{BinaryOp, CompareOp};
 use crate::value::compare::{self, OrderOp};
-use crate::value::{Class, Object, Origin, Text, Undefined, Value, arith};
+use crate::value::{Class, Dict, Object, Origin, Text, Undefined, Value, arith};
 use smallvec::SmallVec;
 
 /// Evaluated operands, on the stack if they are few.
@@ -27,42 +27,37 @@ impl<'a> State<'a> {
                 Some(value) => value,
                 None => self.undefined(Undefined::Name(self.program.context[*index as usize])),
             },
-            Expr::Attr(attr) => {
-                let value = self.eval(&attr.value)?;
-                match value {
-                    Value::Dict(dict) if attr.only_key => match dict.get(attr.name) {
-                        Some(value) => value,
-                        None => self.undefined(Undefined::Attribute {
-                            owner: "dict object",
-                            name: attr.name,
-                        }),
-                    },
-                    Value::Object(Object {
-                        class: Class::Namespace,
-                        index,
-                    }) if let Some(value) = self.namespaces[index as usize].get(attr.name) => value,
-                    Value::Object(Object {
-                        class: Class::Loop,
-                        index,
-                    }) if let Some(attribute) = attr.of_loop => self
-                        .loop_attribute(index, attribute)
-                        .map_err(|err| err.at_offset(attr.at))?,
-                    value => self.getattr(value, attr.name).map_err(|err| err.at_offset(attr.at))?,
+            Expr::Attr(attr) => match self.direct(&attr.value) {
+                Some(Value::Dict(dict)) if attr.only_key => self.key_of(dict, attr.name),
+                Some(Value::Object(Object {
+                    class: Class::Namespace,
+                    index,
+                })) if let Some(value) = self.namespaces[*index as usize].get(attr.name) => value,
+                _ => {
+                    let value = self.eval(&attr.value)?;
+                    self.attr(attr, value)?
                 }
-            }
-            Expr::Item(item) => {
-                let value = self.eval(&item.value)?;
-                let key = self.eval(&item.key)?;
-                match (value, key) {
-                    (Value::Dict(dict), Value::Str(name)) if let Some(value) = dict.get(name.as_str()) => value,
-                    (Value::List(list), Value::Int(index @ 0.., _))
-                        if let Some(value) = list.items().get(index as usize) =>
-                    {
-                        *value
+            },
+            Expr::Item(item) => match (self.direct(&item.value), &item.key) {
+                (Some(Value::Dict(dict)), Expr::Const(Value::Str(name)))
+                    if let Some(value) = dict.get(name.as_str()) =>
+                {
+                    value
+                }
+                _ => {
+                    let value = self.eval(&item.value)?;
+                    let key = self.eval(&item.key)?;
+                    match (value, key) {
+                        (Value::Dict(dict), Value::Str(name)) if let Some(value) = dict.get(name.as_str()) => value,
+                        (Value::List(list), Value::Int(index @ 0.., _))
+                            if let Some(value) = list.items().get(index as usize) =>
+                        {
+                            *value
+                        }
+                        (value, key) => self.getitem(value, key).map_err(|err| err.at_offset(item.at))?,
                     }
-                    (value, key) => self.getitem(value, key).map_err(|err| err.at_offset(item.at))?,
                 }
-            }
+            },
             Expr::Compare(_) | Expr::CompareChain(_) | Expr::Not(_) | Expr::Test(_) | Expr::IsDefined(..) => {
                 Value::Bool(self.truth(expr)?, Origin::COMPUTED)
             }
@@ -86,6 +81,47 @@ impl<'a> State<'a> {
         })
     }
 
+    /// The variable that `expr` is, if it is set. Looking at it where it is spares a copy, which would have to wait for
+    /// the store that put it there.
+    #[inline]
+    fn direct(&self, expr: &Expr<'a>) -> Option<&Value<'a>> {
+        match expr {
+            Expr::Local(slot, _) => self.slots[self.base + *slot as usize].as_ref(),
+            Expr::Root(slot, _) => self.slots[*slot as usize].as_ref(),
+            Expr::Context(index) => self.context[*index as usize].as_ref(),
+            _ => None,
+        }
+    }
+
+    /// `dict.name`, where `name` can only be a key.
+    #[inline]
+    fn key_of(&self, dict: &Dict<'a>, name: &'a str) -> Value<'a> {
+        match dict.get(name) {
+            Some(value) => value,
+            None => self.undefined(Undefined::Attribute {
+                owner: "dict object",
+                name,
+            }),
+        }
+    }
+
+    fn attr(&mut self, attr: &'a Attr<'a>, value: Value<'a>) -> Result<Value<'a>> {
+        Ok(match value {
+            Value::Dict(dict) if attr.only_key => self.key_of(dict, attr.name),
+            Value::Object(Object {
+                class: Class::Namespace,
+                index,
+            }) if let Some(value) = self.namespaces[index as usize].get(attr.name) => value,
+            Value::Object(Object {
+                class: Class::Loop,
+                index,
+            }) if let Some(attribute) = attr.of_loop => self
+                .loop_attribute(index, attribute)
+                .map_err(|err| err.at_offset(attr.at))?,
+            value => self.getattr(value, attr.name).map_err(|err| err.at_offset(attr.at))?,
+        })
+    }
+
     /// The expressions that need more room on the stack, or are rare.
     #[inline(never)]
     fn eval_other(&mut self, expr: &'a Expr<'a>) -> Result<Value<'a>> {
@@ -94,7 +130,7 @@ impl<'a> State<'a> {
                 let mut value = Value::None(Origin::COMPUTED);
                 for operand in operands {
                     value = self.eval(operand)?;
-                    if !self.truthy(value)? {
+                    if !value.is_true() {
                         break;
                     }
                 }
@@ -104,7 +140,7 @@ impl<'a> State<'a> {
                 let mut value = Value::None(Origin::COMPUTED);
                 for operand in operands {
                     value = self.eval(operand)?;
-                    if self.truthy(value)? {
+                    if value.is_true() {
                         break;
                     }
                 }
@@ -238,10 +274,10 @@ impl<'a> State<'a> {
                 Some(expr) => self.truth(expr),
                 None => Ok(false),
             },
-            _ => {
-                let value = self.eval(expr)?;
-                self.truthy(value)
-            }
+            _ => match self.direct(expr) {
+                Some(value) => Ok(value.is_true()),
+                None => Ok(self.eval(expr)?.is_true()),
+            },
         }
     }
 
@@ -253,29 +289,9 @@ impl<'a> State<'a> {
             Expr::Context(index) => is_set(self.context[*index as usize]),
             Expr::Attr(attr) if attr.only_key => match self.eval(&attr.value)? {
                 Value::Dict(dict) => is_set(dict.get(attr.name)),
-                value => is_set(Some(
-                    self.getattr(value, attr.name).map_err(|err| err.at_offset(attr.at))?,
-                )),
+                value => is_set(Some(self.attr(attr, value)?)),
             },
             expr => is_set(Some(self.eval(expr)?)),
-        })
-    }
-
-    /// `bool(value)`
-    pub(crate) fn truthy(&mut self, value: Value<'a>) -> Result<bool> {
-        Ok(match value {
-            Value::Bool(flag, _) => flag,
-            Value::Str(text) | Value::Markup(text) => !text.is_empty(),
-            Value::None(_) | Value::Undefined(_) => false,
-            Value::List(list) | Value::Tuple(list) => !list.is_empty(),
-            Value::Dict(dict) => !dict.is_empty(),
-            Value::Int(int, _) => int != 0,
-            Value::Float(float, _) => float != 0.0,
-            Value::Range(range) => !range.is_empty(),
-            Value::DictView(view) => !view.dict.is_empty(),
-            // `LoopContext` has a length.
-            Value::Object(Object { class: Class::Loop, .. }) => true,
-            Value::BigInt(..) | Value::Method(_) | Value::Object(_) => true,
         })
     }
 

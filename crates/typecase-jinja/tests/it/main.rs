@@ -1,5 +1,6 @@
 //! The tests of this crate that need more than one module or a reference.
 
+mod bounds;
 mod differential;
 mod language;
 mod syntax;

@@ -3,3 +3,4 @@
 mod model_load;
 mod oracle;
 mod tiktoken;
+mod vocabularies;

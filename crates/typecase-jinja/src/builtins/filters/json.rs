@@ -8,6 +8,15 @@ use crate::value::{Exception, Text, TextBuilder, Value};
 use crate::vm::State;
 
 pub(super) fn tojson<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 'a>) -> Result<Value<'a>> {
+    let options = write_options(state, args)?;
+    let mut builder = TextBuilder::new();
+    write_to(&mut builder, &value, &options, state.arena).map_err(Exception::from)?;
+    // What was written is paid for already.
+    Ok(Value::Str(builder.finish(state.arena)))
+}
+
+/// The options that the arguments of `tojson` ask for.
+pub(crate) fn write_options<'a>(state: &mut State<'a>, args: Args<'_, 'a>) -> Result<WriteOptions<'a>> {
     let mut options = WriteOptions::default();
     if !args.positional.is_empty() || !args.keyword.is_empty() {
         let [ensure_ascii, indent, separators, sort_keys] =
@@ -21,10 +30,7 @@ pub(super) fn tojson<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_,
             (options.item_separator, options.key_separator) = pair(state, separators)?;
         }
     }
-    let mut builder = TextBuilder::new();
-    write_to(&mut builder, &value, &options, state.arena).map_err(Exception::from)?;
-    // What was written is paid for already.
-    Ok(Value::Str(builder.finish(state.arena)))
+    Ok(options)
 }
 
 /// `' ' * indent`, unless it is a text itself.

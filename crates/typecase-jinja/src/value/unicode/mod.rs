@@ -135,7 +135,7 @@ fn map(runs: &[CaseRun], many: &'static [(u32, &'static str)], c: char) -> Mappe
     let after = runs.partition_point(|run| run.0 <= code);
     if let Some(&(first, last, step, delta)) = runs[..after].last()
         && code <= last
-        && (code - first) % step == 0
+        && (code - first).is_multiple_of(step)
     {
         return Mapped::One(code.checked_add_signed(delta).and_then(char::from_u32).unwrap_or(c));
     }

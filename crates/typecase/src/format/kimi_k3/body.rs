@@ -67,6 +67,7 @@ impl<'a> Encoder<'_, 'a> {
                 Some(prompt) => self.out.configured_control(prompt),
                 None => {
                     return Err(ErrorKind::MediaCount {
+                        modality: Modality::Image,
                         placeholders: self.image_prompts_used + 1,
                         items: prompts.len(),
                     }
@@ -82,6 +83,7 @@ impl<'a> Encoder<'_, 'a> {
     pub(super) fn check_image_prompts(&self) -> Result<()> {
         match self.reference.and_then(|reference| reference.image_prompts.as_ref()) {
             Some(prompts) if prompts.len() != self.image_prompts_used => Err(ErrorKind::MediaCount {
+                modality: Modality::Image,
                 placeholders: self.image_prompts_used,
                 items: prompts.len(),
             }

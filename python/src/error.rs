@@ -1,0 +1,45 @@
+//! Errors of the library as exceptions.
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use typecase::{Error, Fault};
+
+static CLASSES: PyOnceLock<[Py<PyAny>; 2]> = PyOnceLock::new();
+
+/// The exception for `error`: `RequestError` if the request is at fault, else `ModelError`.
+pub(crate) fn raise(py: Python<'_>, error: Error) -> PyErr {
+    match exception(py, &error) {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(failed) => failed,
+    }
+}
+
+fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
+    let classes = CLASSES.get_or_try_init(py, || -> PyResult<_> {
+        // Exceptions are written in Python: the stable ABI cannot extend them.
+        let module = py.import("typecase._errors")?;
+        let class = |name: &str| module.getattr(name).map(Bound::unbind);
+        Ok([class("RequestError")?, class("ModelError")?])
+    })?;
+    let class = match error.fault() {
+        Fault::Client => &classes[0],
+        Fault::Server => &classes[1],
+    };
+    class
+        .bind(py)
+        .call1((error.to_string(), kind(error), error.path().to_string()))
+}
+
+/// The name of an error's kind: `MediaCount { .. }` is `media_count`.
+fn kind(error: &Error) -> String {
+    let debug = format!("{:?}", error.kind());
+    let name = debug.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let mut kind = String::with_capacity(name.len() + 4);
+    for (index, c) in name.char_indices() {
+        if c.is_uppercase() && index > 0 {
+            kind.push('_');
+        }
+        kind.extend(c.to_lowercase());
+    }
+    kind
+}

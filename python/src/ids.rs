@@ -1,0 +1,98 @@
+//! Token ids in and out.
+//!
+//! In: anything with a buffer of 32-bit or 64-bit integers (`array`, numpy, `memoryview`, [`Tokens`](crate::tokens)), or
+//! a sequence of `int`. Out: `bytes` that hold 32-bit integers, of which `memoryview(..).cast("I")` is a typed view.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyMemoryView, PyTuple};
+use std::borrow::Cow;
+
+/// Ids that a caller gave.
+pub(crate) enum Ids<'py> {
+    /// 32-bit integers of a buffer.
+    Buffer(Bound<'py, PyBytes>),
+    /// From a sequence, or wider integers of a buffer.
+    Owned(Vec<u32>),
+}
+
+impl<'py> Ids<'py> {
+    pub(crate) fn read(object: &Bound<'py, PyAny>) -> PyResult<Self> {
+        if let Ok(list) = object.cast::<PyList>() {
+            return list
+                .iter()
+                .map(|id| id.extract())
+                .collect::<PyResult<_>>()
+                .map(Ids::Owned);
+        }
+        if object.is_instance_of::<PyTuple>() {
+            return Ok(Ids::Owned(object.extract()?));
+        }
+        let Ok(view) = PyMemoryView::from(object) else {
+            return match object.extract() {
+                Ok(ids) => Ok(Ids::Owned(ids)),
+                Err(error) if error.is_instance_of::<PyTypeError>(object.py()) => Err(PyTypeError::new_err(
+                    "token ids must be a sequence of int or a buffer of 32-bit or 64-bit integers",
+                )),
+                Err(error) => Err(error),
+            };
+        };
+        let format: String = view.getattr("format")?.extract()?;
+        let width: usize = view.getattr("itemsize")?.extract()?;
+        let bytes = view.call_method0("tobytes")?.cast_into::<PyBytes>()?;
+        match (format.trim_start_matches(['@', '=', '<']), width) {
+            ("I" | "L", 4) => Ok(Ids::Buffer(bytes)),
+            ("i" | "l", 4) => narrow(bytes.as_bytes().as_chunks().0, |chunk| {
+                i32::from_ne_bytes(*chunk).into()
+            }),
+            ("q" | "l" | "Q" | "L", 8) => narrow(bytes.as_bytes().as_chunks().0, |chunk| i64::from_ne_bytes(*chunk)),
+            _ => Err(PyTypeError::new_err(format!(
+                "token ids must be 32-bit or 64-bit integers, not a buffer of format {format:?}"
+            ))),
+        }
+    }
+
+    pub(crate) fn as_slice(&self) -> Cow<'_, [u32]> {
+        match self {
+            // Both `bytes` and the stable ABI's view of them keep the data aligned, but do not promise it.
+            Ids::Buffer(bytes) => match bytemuck::try_cast_slice(bytes.as_bytes()) {
+                Ok(ids) => Cow::Borrowed(ids),
+                Err(_) => Cow::Owned(bytemuck::pod_collect_to_vec(bytes.as_bytes())),
+            },
+            Ids::Owned(ids) => Cow::Borrowed(ids),
+        }
+    }
+}
+
+fn narrow<'py, const N: usize>(chunks: &[[u8; N]], read: impl Fn(&[u8; N]) -> i64) -> PyResult<Ids<'py>> {
+    let ids: Option<Vec<u32>> = chunks.iter().map(|chunk| u32::try_from(read(chunk)).ok()).collect();
+    ids.map(Ids::Owned)
+        .ok_or_else(|| PyValueError::new_err("token ids must be between 0 and 4294967295"))
+}
+
+/// A list like `given`, whose ids are `ids`, with `with` in place of each `anchor`. What is between is copied as
+/// references: making 100,000 `int` objects costs more than everything else together.
+pub(crate) fn replaced_list<'py>(
+    given: &Bound<'py, PyList>,
+    ids: &[u32],
+    anchor: u32,
+    with: &[u32],
+) -> PyResult<Bound<'py, PyAny>> {
+    let with = PyList::new(given.py(), with)?;
+    let out = PyList::empty(given.py());
+    let append = |part: &Bound<'py, PyList>| out.set_slice(out.len(), out.len(), part.as_any());
+    let mut copied = 0;
+    for (position, _) in ids.iter().enumerate().filter(|(_, id)| **id == anchor) {
+        append(&given.get_slice(copied, position))?;
+        append(&with)?;
+        copied = position + 1;
+    }
+    append(&given.get_slice(copied, given.len()))?;
+    Ok(out.into_any())
+}
+
+/// A read-only `memoryview` of 32-bit integers, which owns them.
+pub(crate) fn view<'py>(py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyAny>> {
+    let bytes = PyBytes::new(py, bytemuck::cast_slice(ids));
+    PyMemoryView::from(&bytes)?.call_method1("cast", ("I",))
+}
