@@ -1,0 +1,224 @@
+//! `compare`: all peers in one run, interleaved, as a table of ratios.
+
+use std::{process::Command, time::Duration};
+
+use typecase_bench::{
+    Contender, Stage, Verdict,
+    measure::{Plan, Timing, interleaved},
+    peers::{TemplatePeers, dynamo, llm_tokenizer},
+    reference::{Expected, Reference},
+    report::{self, Row},
+    templates, workload,
+};
+
+const HELP: &str = "\
+usage: typecase-bench compare [templates|kimi_k3]... [options]
+
+  --only TEXT        templates whose name contains TEXT
+  --workload NAME    only this workload (w1, w2, w3, w4)
+  --stage NAME       json, request or value; all by default
+  --rounds N         batches per contender [41]
+  --batch-ms N       length of a batch [2]
+  --python PROGRAM   also time Jinja2 and transformers in a process of this Python
+  --check            hold outputs against the reference and time nothing
+";
+
+struct Options {
+    suites: Vec<String>,
+    only: String,
+    workload: Option<String>,
+    stages: Vec<Stage>,
+    plan: Plan,
+    python: Option<String>,
+    check: bool,
+}
+
+fn main() {
+    let options = match parse(std::env::args().skip(1)) {
+        Ok(options) => options,
+        Err(message) => {
+            eprintln!("{message}\n{HELP}");
+            std::process::exit(2);
+        }
+    };
+    for suite in &options.suites {
+        let done = match suite.as_str() {
+            "templates" => compare_templates(&options),
+            "kimi_k3" => compare_kimi_k3(&options),
+            other => Err(format!("no suite {other:?}")),
+        };
+        if let Err(message) = done {
+            eprintln!("{suite}: {message}");
+            std::process::exit(2);
+        }
+    }
+}
+
+fn parse(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
+    if args.next().as_deref() != Some("compare") {
+        return Err("the command is `compare`".to_owned());
+    }
+    let mut options = Options {
+        suites: Vec::new(),
+        only: String::new(),
+        workload: None,
+        stages: Stage::ALL.to_vec(),
+        plan: Plan::default(),
+        python: None,
+        check: false,
+    };
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().ok_or_else(|| format!("{arg} wants a value"));
+        match arg.as_str() {
+            "--only" => options.only = value()?,
+            "--workload" => options.workload = Some(value()?),
+            "--stage" => {
+                let name = value()?;
+                options.stages.retain(|stage| stage.name() == name);
+            }
+            "--rounds" => options.plan.rounds = value()?.parse().map_err(|err| format!("--rounds: {err}"))?,
+            "--batch-ms" => {
+                options.plan.batch =
+                    Duration::from_millis(value()?.parse().map_err(|err| format!("--batch-ms: {err}"))?);
+            }
+            "--python" => options.python = Some(value()?),
+            "--check" => options.check = true,
+            suite if !suite.starts_with('-') => options.suites.push(suite.to_owned()),
+            other => return Err(format!("unknown option {other}")),
+        }
+    }
+    if options.suites.is_empty() {
+        options.suites = vec!["templates".to_owned(), "kimi_k3".to_owned()];
+    }
+    Ok(options)
+}
+
+fn workloads(options: &Options) -> Result<Vec<workload::Workload>, String> {
+    let mut workloads = workload::load()?;
+    workloads.retain(|w| options.workload.as_deref().is_none_or(|only| only == w.name));
+    Ok(workloads)
+}
+
+fn measure(mut contenders: Vec<Contender<'_>>, options: &Options) -> Vec<Timing> {
+    if options.check {
+        let untimed = |c: Contender<'_>| Timing {
+            peer: c.peer,
+            verdict: c.verdict,
+            median: None,
+            fastest: None,
+        };
+        return contenders.into_iter().map(untimed).collect();
+    }
+    interleaved(&mut contenders, options.plan)
+}
+
+fn compare_templates(options: &Options) -> Result<(), String> {
+    let reference = Reference::open()?;
+    let workloads = workloads(options)?;
+    let mut templates = templates::load()?;
+    templates.retain(|template| template.name.contains(&options.only));
+    let peers: Vec<_> = templates.iter().map(TemplatePeers::compile).collect();
+    let manifest = &reference.manifest;
+    println!(
+        "# Templates\n\nReference: transformers {}, Jinja2 {}, Python {}. `*`: output differs from it.",
+        manifest.transformers, manifest.jinja2, manifest.python
+    );
+    for stage in &options.stages {
+        let mut rows = Vec::new();
+        for (template, peers) in templates.iter().zip(&peers) {
+            for workload in &workloads {
+                let Expected::Text(expected) = reference.expected(&template.name, workload.name)? else {
+                    continue;
+                };
+                let timings = measure(peers.contenders(*stage, &workload.json, &expected), options);
+                rows.push(Row {
+                    case: template.name.clone(),
+                    workload: workload.name.to_owned(),
+                    timings,
+                });
+                eprint!(".");
+            }
+        }
+        eprintln!();
+        print_stage(*stage, &rows, options);
+    }
+    if let Some(python) = options.python.as_deref().filter(|_| !options.check) {
+        println!("\n## Python, in process\n\n```text");
+        time_python(python, options)?;
+        println!("```");
+    }
+    Ok(())
+}
+
+/// Lets `reference.py time` print its lines: another process, so the numbers stand beside the table, not in it.
+fn time_python(python: &str, options: &Options) -> Result<(), String> {
+    let script = workload::home().join("reference.py");
+    let status = Command::new(python)
+        .arg(script)
+        .args(["time", "--only", &options.only])
+        .status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{python}: {status}")),
+        Err(err) => Err(format!("{python}: {err}")),
+    }
+}
+
+fn compare_kimi_k3(options: &Options) -> Result<(), String> {
+    let workloads = workloads(options)?;
+    println!("\n# Kimi K3");
+    for stage in &options.stages {
+        let mut rows = Vec::new();
+        for workload in &workloads {
+            let mut contenders = Vec::new();
+            if let Some(render) = dynamo::kimi_k3(*stage, &workload.json) {
+                let verdict = render().map_or_else(Verdict::Fails, |_| Verdict::Unchecked);
+                let run = Box::new(move || {
+                    std::hint::black_box(render()).ok();
+                });
+                contenders.push(Contender {
+                    peer: "dynamo",
+                    verdict,
+                    run,
+                });
+            }
+            if let Some(render) = llm_tokenizer::kimi_k3(*stage, &workload.json) {
+                let verdict = match (render(), dynamo::kimi_k3(*stage, &workload.json).map(|other| other())) {
+                    (Err(message), _) => Verdict::Fails(message),
+                    (ours, Some(Ok(theirs))) => typecase_bench::reference::verdict(&ours, theirs.as_str()),
+                    _ => Verdict::Unchecked,
+                };
+                let run = Box::new(move || {
+                    std::hint::black_box(render()).ok();
+                });
+                contenders.push(Contender {
+                    peer: "llm-tokenizer",
+                    verdict,
+                    run,
+                });
+            }
+            if contenders.is_empty() {
+                continue;
+            }
+            let timings = measure(contenders, options);
+            rows.push(Row {
+                case: "kimi_k3".to_owned(),
+                workload: workload.name.to_owned(),
+                timings,
+            });
+        }
+        print_stage(*stage, &rows, options);
+    }
+    Ok(())
+}
+
+fn print_stage(stage: Stage, rows: &[Row], options: &Options) {
+    if rows.is_empty() {
+        return;
+    }
+    println!("\n## From {}", stage.name());
+    if !options.check {
+        println!("{}", report::table(rows, "typecase", "dynamo"));
+    }
+    println!("{}", report::remarks(rows));
+}
