@@ -1,18 +1,24 @@
 //! `compare`: all peers in one run, interleaved, as a table of ratios.
 
-use std::{process::Command, time::Duration};
+use std::{
+    process::{Command, Stdio},
+    time::Duration,
+};
 
 use typecase_bench::{
     Contender, Stage, Verdict,
     measure::{Plan, Timing, interleaved},
-    peers::{TemplatePeers, dynamo, llm_tokenizer},
+    peers::{
+        TemplatePeers, dynamo, llm_tokenizer,
+        tokens::{Cache, TokenPeers, model_directory},
+    },
     reference::{Expected, Reference},
     report::{self, Row},
     templates, workload,
 };
 
 const HELP: &str = "\
-usage: typecase-bench compare [templates|kimi_k3]... [options]
+usage: typecase-bench compare [templates|kimi_k3|tokens]... [options]
 
   --only TEXT        templates whose name contains TEXT
   --workload NAME    only this workload (w1, w2, w3, w4)
@@ -45,6 +51,7 @@ fn main() {
         let done = match suite.as_str() {
             "templates" => compare_templates(&options),
             "kimi_k3" => compare_kimi_k3(&options),
+            "tokens" => compare_tokens(&options),
             other => Err(format!("no suite {other:?}")),
         };
         if let Err(message) = done {
@@ -88,7 +95,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
         }
     }
     if options.suites.is_empty() {
-        options.suites = vec!["templates".to_owned(), "kimi_k3".to_owned()];
+        options.suites = ["templates", "kimi_k3", "tokens"].map(str::to_owned).to_vec();
     }
     Ok(options)
 }
@@ -143,25 +150,43 @@ fn compare_templates(options: &Options) -> Result<(), String> {
         print_stage(*stage, &rows, options);
     }
     if let Some(python) = options.python.as_deref().filter(|_| !options.check) {
-        println!("\n## Python, in process\n\n```text");
+        println!("\n## Python, in its own process\n");
         time_python(python, options)?;
-        println!("```");
     }
     Ok(())
 }
 
-/// Lets `reference.py time` print its lines: another process, so the numbers stand beside the table, not in it.
+/// Runs `reference.py time`: another process, not interleaved, so its numbers stand beside the tables, not in them.
 fn time_python(python: &str, options: &Options) -> Result<(), String> {
     let script = workload::home().join("reference.py");
-    let status = Command::new(python)
+    let done = Command::new(python)
         .arg(script)
         .args(["time", "--only", &options.only])
-        .status();
-    match status {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{python}: {status}")),
-        Err(err) => Err(format!("{python}: {err}")),
+        .stderr(Stdio::null())
+        .output();
+    let done = done.map_err(|err| format!("{python}: {err}"))?;
+    if !done.status.success() {
+        return Err(format!("{python}: {}", done.status));
     }
+    println!("| template | workload | Jinja2 render, µs | transformers from JSON, µs |\n|---|---|---:|---:|");
+    for line in String::from_utf8_lossy(&done.stdout).lines() {
+        let line: PythonTime = serde_json::from_str(line).map_err(|err| format!("{python}: {err}"))?;
+        let (jinja2, transformers) = (line.jinja2 * 1e6, line.transformers * 1e6);
+        println!(
+            "| {} | {} | {jinja2:.0} | {transformers:.0} |",
+            line.template, line.workload
+        );
+    }
+    Ok(())
+}
+
+/// A line of `reference.py time`, in seconds.
+#[derive(serde::Deserialize)]
+struct PythonTime {
+    template: String,
+    workload: String,
+    jinja2: f64,
+    transformers: f64,
 }
 
 fn compare_kimi_k3(options: &Options) -> Result<(), String> {
@@ -208,6 +233,46 @@ fn compare_kimi_k3(options: &Options) -> Result<(), String> {
             });
         }
         print_stage(*stage, &rows, options);
+    }
+    Ok(())
+}
+
+/// Models whose vocabulary lies in the models directory, by the name of their template.
+fn compare_tokens(options: &Options) -> Result<(), String> {
+    println!("\n# Token ids, from request JSON");
+    let workloads = workloads(options)?;
+    let turns = workload::turns()?;
+    for template in templates::load()?
+        .iter()
+        .filter(|template| template.name.contains(&options.only))
+    {
+        let directory = model_directory(&template.name);
+        if !directory.exists() {
+            continue;
+        }
+        let mut rows = Vec::new();
+        let cold = TokenPeers::load(template, &directory, Cache::Cold)?;
+        for workload in &workloads {
+            let timings = measure(cold.contenders(&workload.json), options);
+            rows.push(Row {
+                case: template.name.clone(),
+                workload: workload.name.to_owned(),
+                timings,
+            });
+        }
+        if options.workload.as_deref().is_none_or(|only| only == "w5") {
+            let warm = TokenPeers::load(template, &directory, Cache::Warm)?;
+            let timings = measure(warm.conversations(&turns), options);
+            rows.push(Row {
+                case: template.name.clone(),
+                workload: "w5, all turns".to_owned(),
+                timings,
+            });
+        }
+        if !options.check {
+            println!("{}", report::table(&rows, "typecase", "dynamo + fastokens"));
+        }
+        println!("{}", report::remarks(&rows));
     }
     Ok(())
 }

@@ -44,3 +44,24 @@ pub fn load_one(name: &str) -> Result<String, String> {
     let path = directory.join(format!("{name}.json"));
     fs::read_to_string(&path).map_err(|err| format!("{}: {err} (see README: make_workloads.py)", path.display()))
 }
+
+/// The prefixes of `w5` that a server would see: each ends with a user's message, the next holds the answer as well.
+///
+/// # Errors
+/// If the file is missing or is no request.
+pub fn turns() -> Result<Vec<String>, String> {
+    let mut request: serde_json::Value =
+        serde_json::from_str(&load_one("w5")?).map_err(|err| format!("w5.json: {err}"))?;
+    let messages = request["messages"]
+        .as_array()
+        .cloned()
+        .ok_or("w5.json has no messages")?;
+    let mut turns = Vec::new();
+    for (at, message) in messages.iter().enumerate() {
+        if message["role"] == "user" {
+            request["messages"] = messages[..=at].into();
+            turns.push(request.to_string());
+        }
+    }
+    Ok(turns)
+}

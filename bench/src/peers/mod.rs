@@ -14,6 +14,7 @@ pub mod dynamo;
 pub mod hf_chat_template;
 pub mod llm_tokenizer;
 pub mod minijinja;
+pub mod tokens;
 
 /// The tokens a tokenizer configuration would add to the template's variables.
 pub const SPECIAL_TOKENS: [(&str, &str); 4] = [
