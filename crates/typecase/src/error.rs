@@ -2,7 +2,7 @@
 
 use std::fmt;
 use typecase_jinja::value::json::ParseErrorKind;
-use typecase_jinja::value::{Path, Step};
+use typecase_jinja::value::{Path, Step, Value};
 
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -38,6 +38,158 @@ pub enum ErrorKind {
         /// Byte offset in the body.
         offset: usize,
     },
+    /// A field holds a value of another type than it can have.
+    WrongType {
+        /// The JSON type that was found: `array`, `null`, ...
+        found: &'static str,
+        /// What would be right.
+        expected: &'static str,
+    },
+    /// A field that must be there is not.
+    MissingField {
+        /// Its name.
+        field: &'static str,
+    },
+    /// A field holds a word or number that nothing is known by.
+    UnsupportedValue {
+        /// What was found, shortened.
+        found: String,
+        /// What would be right.
+        expected: &'static str,
+    },
+    /// A message role that the format has no place for.
+    UnsupportedRole {
+        /// The role, shortened.
+        found: String,
+        /// The roles it has.
+        supported: &'static str,
+    },
+    /// A content part of a type that the format has no place for.
+    UnsupportedPart {
+        /// The type of the part, shortened.
+        found: String,
+        /// The format.
+        format: &'static str,
+        /// The types it takes.
+        supported: &'static str,
+    },
+    /// Two fields that exclude each other.
+    Conflict {
+        /// One of them.
+        one: &'static str,
+        /// The other.
+        other: &'static str,
+        /// Why they exclude each other, or what to do.
+        reason: &'static str,
+    },
+    /// The final message cannot be continued.
+    CannotContinue {
+        /// Why not.
+        reason: &'static str,
+    },
+    /// A field that would be lost: the format has no place for it there.
+    Misplaced {
+        /// Where it may stand.
+        allowed: &'static str,
+    },
+    /// The tool choice names a tool that the request does not declare.
+    UnknownTool {
+        /// The name, shortened.
+        name: String,
+    },
+    /// A tool result that belongs to no call and names no tool.
+    UnresolvedTool,
+    /// The arguments of a tool call are no JSON object.
+    InvalidArguments {
+        /// What they are instead.
+        reason: String,
+    },
+    /// A value that has no JSON spelling; no value read from JSON is one.
+    NotJson {
+        /// Why not.
+        reason: String,
+    },
+    /// The number of placeholders is not the number of media items.
+    MediaCount {
+        /// Placeholders that want an item.
+        placeholders: usize,
+        /// Items there are.
+        items: usize,
+    },
+}
+
+impl ErrorKind {
+    /// A value of another type than `expected`.
+    pub fn wrong_type(found: Value<'_>, expected: &'static str) -> Self {
+        ErrorKind::WrongType {
+            found: json_type(found),
+            expected,
+        }
+    }
+
+    /// The kind in `snake_case`, as HTTP and JSON errors name it (`unsupported_part`).
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::InvalidJson { .. } => "invalid_json",
+            Self::WrongType { .. } => "wrong_type",
+            Self::MissingField { .. } => "missing_field",
+            Self::UnsupportedValue { .. } => "unsupported_value",
+            Self::UnsupportedRole { .. } => "unsupported_role",
+            Self::UnsupportedPart { .. } => "unsupported_part",
+            Self::Conflict { .. } => "conflict",
+            Self::CannotContinue { .. } => "cannot_continue",
+            Self::Misplaced { .. } => "misplaced",
+            Self::UnknownTool { .. } => "unknown_tool",
+            Self::UnresolvedTool => "unresolved_tool",
+            Self::InvalidArguments { .. } => "invalid_arguments",
+            Self::NotJson { .. } => "not_json",
+            Self::MediaCount { .. } => "media_count",
+        }
+    }
+
+    /// Who has to change something.
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::InvalidJson { .. }
+            | Self::WrongType { .. }
+            | Self::MissingField { .. }
+            | Self::UnsupportedValue { .. }
+            | Self::UnsupportedRole { .. }
+            | Self::UnsupportedPart { .. }
+            | Self::Conflict { .. }
+            | Self::CannotContinue { .. }
+            | Self::Misplaced { .. }
+            | Self::UnknownTool { .. }
+            | Self::UnresolvedTool
+            | Self::InvalidArguments { .. }
+            | Self::NotJson { .. }
+            | Self::MediaCount { .. } => Fault::Client,
+        }
+    }
+}
+
+/// The name that JSON has for the type of a value.
+pub(crate) fn json_type(value: Value<'_>) -> &'static str {
+    match value {
+        Value::None(_) => "null",
+        Value::Bool(..) => "boolean",
+        Value::Int(..) | Value::BigInt(..) | Value::Float(..) => "number",
+        Value::Str(_) => "string",
+        Value::List(_) | Value::Tuple(_) => "array",
+        Value::Dict(_) => "object",
+        other => other.type_name(),
+    }
+}
+
+/// Characters of a client's text that a message quotes at most.
+const MAX_SHOWN: usize = 64;
+
+/// `text` as a message quotes it.
+pub(crate) fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MAX_SHOWN) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}...", &text[..end]),
+    }
 }
 
 impl Error {
@@ -83,9 +235,13 @@ impl Error {
 
     /// Who has to change something.
     pub fn fault(&self) -> Fault {
-        match self.0.kind {
-            ErrorKind::InvalidJson { .. } => Fault::Client,
-        }
+        self.0.kind.fault()
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Error::new(kind)
     }
 }
 
@@ -93,6 +249,36 @@ impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::InvalidJson { reason, offset } => write!(f, "invalid JSON: {reason} (at byte {offset})"),
+            Self::WrongType { found, expected } => write!(f, "expected {expected}, found {found}"),
+            Self::MissingField { field } => write!(f, "the field `{field}` is missing"),
+            Self::UnsupportedValue { found, expected } => write!(f, "expected {expected}, found {found:?}"),
+            Self::UnsupportedRole { found, supported } => {
+                write!(f, "role {found:?} is not supported; the roles are {supported}")
+            }
+            Self::UnsupportedPart {
+                found,
+                format,
+                supported,
+            } => write!(
+                f,
+                "part type {found:?} is not supported by {format}; it takes {supported}"
+            ),
+            Self::Conflict { one, other, reason } => write!(f, "`{one}` and `{other}` exclude each other: {reason}"),
+            Self::CannotContinue { reason } => write!(f, "the final message cannot be continued: {reason}"),
+            Self::Misplaced { allowed } => write!(f, "this would be lost here; it may stand {allowed}"),
+            Self::UnknownTool { name } => {
+                write!(f, "the tool {name:?} is declared neither in `tools` nor by a message")
+            }
+            Self::UnresolvedTool => {
+                f.write_str("the result names no tool and belongs to no call: give `tool_call_id` of a call, or `name`")
+            }
+            Self::InvalidArguments { reason } => {
+                write!(f, "tool arguments must be an object or a JSON text of one, {reason}")
+            }
+            Self::NotJson { reason } => write!(f, "cannot be written as JSON: {reason}"),
+            Self::MediaCount { placeholders, items } => {
+                write!(f, "{placeholders} placeholders for {items} media items")
+            }
         }
     }
 }

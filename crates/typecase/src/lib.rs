@@ -3,9 +3,32 @@
 //! ```text
 //! JSON ─parse─> ChatRequest ─adapt─> Conversation ─Format::render─> Prompt ─encode─> Tokens ─engine─> engine prompt
 //! ```
+//!
+//! ```
+//! use typecase::format::{Format, KimiK3, RenderOptions};
+//! use typecase::request::ChatRequest;
+//! use typecase::value::Arena;
+//!
+//! let arena = Arena::new();
+//! let mut body = br#"{"messages": [{"role": "user", "content": "Hi"}], "reasoning_effort": "none"}"#.to_vec();
+//! let request = ChatRequest::parse(&mut body, &arena)?;
+//! let prompt = KimiK3::default().render(&request, &RenderOptions::default())?;
+//! assert_eq!(
+//!     prompt.text(),
+//!     "<|open|>message role=\"user\"<|sep|>Hi<|close|>message<|sep|><|end_of_msg|>\
+//!      <|open|>message role=\"assistant\"<|sep|><|open|>response<|sep|>"
+//! );
+//! # Ok::<(), typecase::Error>(())
+//! ```
 
 pub mod error;
+pub mod format;
 pub mod prompt;
+pub mod request;
 
 pub use error::{Error, ErrorKind, Fault, Result};
+pub use format::{Format, RenderOptions};
 pub use prompt::Prompt;
+pub use request::ChatRequest;
+/// JSON and values as Python has them.
+pub use typecase_jinja::value;

@@ -1,6 +1,6 @@
 //! Puts a prompt together; the only place where a segment is opened.
 
-use super::{MediaItem, MediaManifest, Prompt, Provenance, ProvenanceRun, Segment, SpecialTokens, Writer};
+use super::{MediaItem, MediaManifest, Prompt, Provenance, ProvenanceRun, Segment, SpecialTokens, Warning, Writer};
 use typecase_jinja::value::{Arena, Origin, Text, Value};
 
 /// Text that may become a special id. `'static` is the point: no request text lives that long.
@@ -19,8 +19,8 @@ impl ControlToken {
     }
 }
 
-/// Builds a [`Prompt`] from left to right. Each call of [`control`](Self::control) or [`text`](Self::text) is one
-/// segment; empty text opens none.
+/// Builds a [`Prompt`] from left to right. Each call of [`control`](Self::control), [`text`](Self::text) and the like
+/// is one segment; empty text opens none.
 #[derive(Debug)]
 pub struct PromptBuilder<'a> {
     prompt: Prompt<'a>,
@@ -40,6 +40,7 @@ impl<'a> PromptBuilder<'a> {
                 },
                 media: MediaManifest::default(),
                 stub: None,
+                warnings: Vec::new(),
             },
         }
     }
@@ -57,31 +58,40 @@ impl<'a> PromptBuilder<'a> {
     /// A control segment.
     pub fn control(&mut self, token: ControlToken) {
         self.prompt.text.push_str(token.as_str());
-        self.end_segment(SpecialTokens::All, Writer::Format);
+        self.end_run(Writer::Format);
+        self.end_segment(SpecialTokens::All);
+    }
+
+    /// A control segment that whoever runs the model spelled in its configuration. Never for text of a request.
+    pub fn configured_control(&mut self, spelling: &str) {
+        self.prompt.text.push_str(spelling);
+        self.end_run(Writer::Config);
+        self.end_segment(SpecialTokens::All);
     }
 
     /// A text segment that the format itself writes.
     pub fn format_text(&mut self, text: &str) {
         self.prompt.text.push_str(text);
-        self.end_segment(SpecialTokens::None, Writer::Format);
+        self.end_run(Writer::Format);
+        self.end_segment(SpecialTokens::None);
     }
 
     /// A text segment of the request.
     pub fn text(&mut self, text: Text<'a>) {
-        text.for_each_run(|bytes, origin| {
-            self.prompt.text.push_str(bytes);
-            self.end_run(writer(origin));
-        });
-        self.end_segment_of_runs(SpecialTokens::None);
+        self.text_segment().text(text);
     }
 
     /// A text segment that came from `origin` and is written by `write`.
     pub fn text_from(&mut self, origin: Origin, write: impl FnOnce(&mut String)) {
-        write(&mut self.prompt.text);
-        self.end_segment(SpecialTokens::None, writer(origin));
+        self.text_segment().text_from(origin, write);
     }
 
-    /// Notes a media item whose placeholder is the last segment written.
+    /// A text segment of several pieces; it ends when what is returned is dropped.
+    pub fn text_segment(&mut self) -> TextSegment<'_, 'a> {
+        TextSegment { builder: self }
+    }
+
+    /// Notes a media item. Its placeholder is what was written since `start`.
     pub fn media(&mut self, item: MediaItem<'a>) {
         self.prompt.media.items.push(item);
     }
@@ -91,32 +101,72 @@ impl<'a> PromptBuilder<'a> {
         self.prompt.stub = Some(start..self.len());
     }
 
+    /// Notes what a client should know.
+    pub fn warn(&mut self, warning: Warning) {
+        self.prompt.warnings.push(warning);
+    }
+
     /// The prompt.
     pub fn finish(self) -> Prompt<'a> {
         self.prompt
     }
 
-    fn end_segment(&mut self, special_tokens: SpecialTokens, writer: Writer) {
-        self.end_run(writer);
-        self.end_segment_of_runs(special_tokens);
-    }
-
-    fn end_segment_of_runs(&mut self, special_tokens: SpecialTokens) {
+    /// Ends the segment that began where the last one ended, unless nothing was written since.
+    fn end_segment(&mut self, special_tokens: SpecialTokens) {
         let end = self.len();
         if end > self.prompt.segments.last().map_or(0, |segment| segment.end) {
             self.prompt.segments.push(Segment { end, special_tokens });
         }
     }
 
+    /// Says who wrote what was written since the last run ended.
     fn end_run(&mut self, writer: Writer) {
         let end = self.len();
         let runs = &mut self.prompt.provenance.runs;
         match runs.last_mut() {
             Some(last) if last.end == end => {}
-            Some(last) if last.writer == writer && writer == Writer::Format => last.end = end,
-            _ if end == 0 => {}
+            // Two runs of the request are never one: an origin counts from where its run begins.
+            Some(last) if last.writer == writer && !matches!(writer, Writer::Request(_)) => last.end = end,
+            None if end == 0 => {}
             _ => runs.push(ProvenanceRun { end, writer }),
         }
+    }
+}
+
+/// A text segment that is being written.
+#[derive(Debug)]
+pub struct TextSegment<'b, 'a> {
+    builder: &'b mut PromptBuilder<'a>,
+}
+
+impl<'a> TextSegment<'_, 'a> {
+    /// Text of the format.
+    pub fn format_text(&mut self, text: &str) -> &mut Self {
+        self.builder.prompt.text.push_str(text);
+        self.builder.end_run(Writer::Format);
+        self
+    }
+
+    /// Text of the request.
+    pub fn text(&mut self, text: Text<'a>) -> &mut Self {
+        text.for_each_run(|bytes, origin| {
+            self.builder.prompt.text.push_str(bytes);
+            self.builder.end_run(writer(origin));
+        });
+        self
+    }
+
+    /// Text that came from `origin` and is written by `write`.
+    pub fn text_from(&mut self, origin: Origin, write: impl FnOnce(&mut String)) -> &mut Self {
+        write(&mut self.builder.prompt.text);
+        self.builder.end_run(writer(origin));
+        self
+    }
+}
+
+impl Drop for TextSegment<'_, '_> {
+    fn drop(&mut self) {
+        self.builder.end_segment(SpecialTokens::None);
     }
 }
 
@@ -124,5 +174,32 @@ fn writer(origin: Origin) -> Writer {
     match origin {
         Origin::COMPUTED => Writer::Format,
         origin => Writer::Request(origin),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_text_opens_neither_segment_nor_run() {
+        let arena = Arena::new();
+        let mut builder = PromptBuilder::new(Value::None(Origin::COMPUTED), &arena, 0);
+        builder.text(Text::new(""));
+        builder.format_text("");
+        builder.control(ControlToken::new("<c>"));
+        builder.text(Text::new(""));
+        builder
+            .text_segment()
+            .format_text("a")
+            .text(Text::new(""))
+            .text(Text::new("b"));
+        let prompt = builder.finish();
+        let segments: Vec<_> = prompt.segment_texts().collect();
+        assert_eq!(segments, [("<c>", SpecialTokens::All), ("ab", SpecialTokens::None)]);
+        let writers: Vec<_> = prompt.provenance().ranges().collect();
+        assert_eq!(writers[0], (0..4, Writer::Format));
+        assert!(matches!(writers[1], (ref range, Writer::Request(_)) if *range == (4..5)));
+        assert_eq!(writers.len(), 2);
     }
 }

@@ -7,11 +7,14 @@ mod builder;
 mod media_manifest;
 mod provenance;
 mod segment;
+mod warning;
 
-pub use builder::{ControlToken, PromptBuilder};
-pub use media_manifest::{MediaItem, MediaManifest, Modality};
+pub use crate::request::Modality;
+pub use builder::{ControlToken, PromptBuilder, TextSegment};
+pub use media_manifest::{MediaItem, MediaManifest};
 pub use provenance::{Provenance, ProvenanceRun, Writer};
 pub use segment::{Segment, SpecialTokens};
+pub use warning::{Warning, WarningKind};
 
 use std::ops::Range;
 
@@ -23,6 +26,7 @@ pub struct Prompt<'a> {
     provenance: Provenance<'a>,
     media: MediaManifest<'a>,
     stub: Option<Range<usize>>,
+    warnings: Vec<Warning>,
 }
 
 impl<'a> Prompt<'a> {
@@ -59,5 +63,10 @@ impl<'a> Prompt<'a> {
     /// The bytes of the opened assistant turn at the end that the model is to continue, if one was opened.
     pub fn generation_stub(&self) -> Option<Range<usize>> {
         self.stub.clone()
+    }
+
+    /// What the format did with parts of the request that it could not take as they are.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
     }
 }

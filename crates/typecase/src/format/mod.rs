@@ -1,0 +1,30 @@
+//! Prompt languages: one module each.
+//!
+//! A [`Format`] turns a request into a prompt. It knows nothing of tokenizers and engines. To add one: a module here,
+//! a golden file in the conformance harness, and a line where models are loaded.
+
+pub mod kimi_k3;
+
+pub use kimi_k3::KimiK3;
+
+use crate::error::Result;
+use crate::prompt::Prompt;
+use crate::request::ChatRequest;
+use std::fmt::Debug;
+
+/// A prompt language.
+pub trait Format: Debug + Send + Sync {
+    /// Its name, as in `config.json`: `kimi_k3`.
+    fn name(&self) -> &'static str;
+
+    /// Renders a request.
+    ///
+    /// # Errors
+    /// Client faults: something in the request that the format has no place for, at its path.
+    fn render<'a>(&self, request: &ChatRequest<'a>, options: &RenderOptions) -> Result<Prompt<'a>>;
+}
+
+/// What may differ from one render to the next and is no part of the request.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct RenderOptions {}

@@ -1,0 +1,50 @@
+//! What a client should know about a prompt that was rendered all the same.
+
+use std::fmt;
+use typecase_jinja::value::Path;
+
+/// Something in the request that the format could not take as it is. Nothing of it was lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// Where in the request.
+    pub path: Path,
+    /// What was done.
+    pub kind: WarningKind,
+}
+
+/// What was done about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum WarningKind {
+    /// Tool arguments that are no JSON were written as they are.
+    ArgumentsVerbatim,
+    /// A tool result belongs to no call of the last assistant message, so the results stay in the order they came in.
+    ResultsUnordered,
+}
+
+impl WarningKind {
+    /// The kind in `snake_case`, as JSON output names it.
+    pub fn code(self) -> &'static str {
+        match self {
+            WarningKind::ArgumentsVerbatim => "arguments_verbatim",
+            WarningKind::ResultsUnordered => "results_unordered",
+        }
+    }
+}
+
+impl fmt::Display for WarningKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            WarningKind::ArgumentsVerbatim => "the tool arguments are no JSON and were written as they are",
+            WarningKind::ResultsUnordered => {
+                "the result belongs to no call, so the tool results stay in the order they came in"
+            }
+        })
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.kind)
+    }
+}

@@ -1,0 +1,196 @@
+//! Chat requests as clients send them: OpenAI chat-completion JSON and what engines accept beyond it.
+//!
+//! A [`ChatRequest`] is a view over the values read from the body: nothing is copied, every field stays reachable as
+//! the client sent it ([`ChatRequest::value`], [`Message::raw`], ...), unknown ones included, since templates may read
+//! any of them. What formats read is found once and, unless [`Validation::Shape`] is asked for, checked once, with
+//! errors that name message, field and reason.
+//!
+//! What the fields mean to a model is the format's business.
+
+mod content;
+mod message;
+mod modality;
+mod options;
+mod tool;
+
+pub use content::{Content, Part, PartKind};
+pub(crate) use message::is_truthy;
+pub use message::{Message, Role};
+pub use modality::Modality;
+pub use options::{Ending, ParseOptions, Validation};
+pub use tool::{ToolCall, ToolChoice, declared_tool_name};
+
+use crate::error::{Error, ErrorKind, Result};
+use typecase_jinja::value::{Arena, Dict, Value, json};
+
+/// A chat request.
+///
+/// # Example
+/// ```
+/// use typecase::request::{ChatRequest, Content, Role};
+/// use typecase_jinja::value::Arena;
+/// let arena = Arena::new();
+/// let mut body = br#"{"messages": [{"role": "user", "content": "hi"}]}"#.to_vec();
+/// let request = ChatRequest::parse(&mut body, &arena)?;
+/// let message = request.messages()[0];
+/// assert_eq!(message.role, Role::User);
+/// assert!(matches!(message.content(), Content::Text(text) if text.as_str() == "hi"));
+/// # Ok::<(), typecase::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct ChatRequest<'a> {
+    value: Value<'a>,
+    fields: &'a Dict<'a>,
+    arena: &'a Arena,
+    body_len: usize,
+    messages: &'a [Message<'a>],
+    tool_choice: ToolChoice<'a>,
+    ending: Ending,
+}
+
+impl<'a> ChatRequest<'a> {
+    /// Reads a request. Its strings are slices of `body`, whose escapes are decoded in place.
+    ///
+    /// # Errors
+    /// Client faults only: [`ErrorKind::InvalidJson`], and what the check of the fields finds.
+    pub fn parse(body: &'a mut [u8], arena: &'a Arena) -> Result<Self> {
+        Self::parse_with(body, arena, &ParseOptions::default())
+    }
+
+    /// Reads a request with the options given.
+    ///
+    /// # Errors
+    /// As [`ChatRequest::parse`].
+    pub fn parse_with(body: &'a mut [u8], arena: &'a Arena, options: &ParseOptions) -> Result<Self> {
+        let body_len = body.len();
+        let value = json::parse(body, arena).map_err(|err| {
+            Error::new(ErrorKind::InvalidJson {
+                reason: err.kind.clone(),
+                offset: err.offset,
+            })
+            .at(err.path)
+        })?;
+        let mut request = Self::from_value(value, arena, options)?;
+        request.body_len = body_len;
+        Ok(request)
+    }
+
+    /// A request that was read already. `value` must come from one JSON text for paths to be found.
+    ///
+    /// # Errors
+    /// What the check of the fields finds.
+    pub fn from_value(value: Value<'a>, arena: &'a Arena, options: &ParseOptions) -> Result<Self> {
+        let Value::Dict(fields) = value else {
+            return Err(ErrorKind::wrong_type(value, "a request, which is an object").into());
+        };
+        let strict = options.validation == Validation::Strict;
+        let Some(messages) = fields.get("messages") else {
+            return Err(ErrorKind::MissingField { field: "messages" }.into());
+        };
+        let Value::List(messages) = messages else {
+            return Err(Error::new(ErrorKind::wrong_type(messages, "an array of messages")).within("messages"));
+        };
+        let mut read: Vec<Message<'a>> = Vec::with_capacity(messages.len());
+        for (i, raw) in messages.items().iter().enumerate() {
+            let message = Message::new(*raw);
+            if strict {
+                message.check().map_err(|err| err.within(i).within("messages"))?;
+            }
+            read.push(message);
+        }
+        let request = ChatRequest {
+            value,
+            fields,
+            arena,
+            body_len: 0,
+            messages: arena.alloc_slice(&read),
+            tool_choice: tool::request_choice(fields, strict)?,
+            ending: options::ending(fields, strict)?,
+        };
+        if strict {
+            request.check()?;
+        }
+        Ok(request)
+    }
+
+    fn check(&self) -> Result<()> {
+        options::check_types(self.fields)?;
+        for name in ["tools", "functions"] {
+            if let Some(tools) = self.set_field(name) {
+                tool::check_declarations(tools).map_err(|err| err.within(name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The whole request as the client sent it.
+    pub fn value(&self) -> Value<'a> {
+        self.value
+    }
+
+    /// The memory that its values live in.
+    pub fn arena(&self) -> &'a Arena {
+        self.arena
+    }
+
+    /// Bytes of the body it was read from; 0 if it was made from a value.
+    pub fn body_len(&self) -> usize {
+        self.body_len
+    }
+
+    /// The messages in the order in which they were sent.
+    pub fn messages(&self) -> &'a [Message<'a>] {
+        self.messages
+    }
+
+    /// A field of the request itself, `null` included.
+    pub fn field(&self, name: &str) -> Option<Value<'a>> {
+        self.fields.get(name)
+    }
+
+    /// A field of the request itself that is there and not `null`.
+    pub fn set_field(&self, name: &str) -> Option<Value<'a>> {
+        self.field(name).filter(|value| !value.is_none())
+    }
+
+    /// The tools as declared, `null` included. The legacy `functions` are not among them.
+    pub fn tools(&self) -> Option<Value<'a>> {
+        self.field("tools")
+    }
+
+    /// Whether and which tools the model may or must call, from `tool_choice` or the legacy `function_call`.
+    pub fn tool_choice(&self) -> ToolChoice<'a> {
+        self.tool_choice
+    }
+
+    /// The `response_format`, unless `null`.
+    pub fn response_format(&self) -> Option<Value<'a>> {
+        self.set_field("response_format")
+    }
+
+    /// The `reasoning_effort`, or `reasoning.effort` of the Responses shape, unless `null`.
+    pub fn reasoning_effort(&self) -> Option<Value<'a>> {
+        self.set_field("reasoning_effort")
+            .or_else(|| self.set_field("reasoning")?.lookup("effort").filter(|v| !v.is_none()))
+    }
+
+    /// One of the `chat_template_kwargs`, `null` included.
+    pub fn template_kwarg(&self, name: &str) -> Option<Value<'a>> {
+        self.template_kwargs()?.get(name)
+    }
+
+    /// The `chat_template_kwargs`.
+    pub fn template_kwargs(&self) -> Option<&'a Dict<'a>> {
+        self.fields.get("chat_template_kwargs")?.as_dict()
+    }
+
+    /// The `documents`, unless `null`.
+    pub fn documents(&self) -> Option<Value<'a>> {
+        self.set_field("documents")
+    }
+
+    /// How the prompt is to end.
+    pub fn ending(&self) -> Ending {
+        self.ending
+    }
+}
