@@ -45,6 +45,20 @@ pub struct Contender<'a> {
     pub peer: &'static str,
     /// Whether its output is right.
     pub verdict: Verdict,
-    /// Does the work once.
+    /// Does the work [`Self::per_run`] times.
     pub run: Box<dyn FnMut() + 'a>,
+    /// Renders in one call of [`Self::run`].
+    pub per_run: usize,
+}
+
+impl<'a> Contender<'a> {
+    /// A contender whose run is one render.
+    pub fn new(peer: &'static str, verdict: Verdict, run: impl FnMut() + 'a) -> Self {
+        Self {
+            peer,
+            verdict,
+            run: Box::new(run),
+            per_run: 1,
+        }
+    }
 }

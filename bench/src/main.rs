@@ -6,10 +6,10 @@ use std::{
 };
 
 use typecase_bench::{
-    Contender, Stage, Verdict,
-    measure::{Plan, Timing, interleaved},
+    Contender, Stage,
+    measure::{Clock, Plan, Timing, interleaved},
     peers::{
-        TemplatePeers, dynamo, llm_tokenizer,
+        TemplatePeers, kimi_k3,
         tokens::{Cache, TokenPeers, model_directory},
     },
     reference::{Expected, Reference},
@@ -25,6 +25,7 @@ usage: typecase-bench compare [templates|kimi_k3|tokens]... [options]
   --stage NAME       json, request or value; all by default
   --rounds N         batches per contender [41]
   --batch-ms N       length of a batch [2]
+  --clock NAME       cpu (of the measuring thread) or wall [cpu]
   --python PROGRAM   also time Jinja2 and transformers in a process of this Python
   --check            hold outputs against the reference and time nothing
 ";
@@ -87,6 +88,13 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
             "--batch-ms" => {
                 options.plan.batch =
                     Duration::from_millis(value()?.parse().map_err(|err| format!("--batch-ms: {err}"))?);
+            }
+            "--clock" => {
+                options.plan.clock = match value()?.as_str() {
+                    "cpu" => Clock::Cpu,
+                    "wall" => Clock::Wall,
+                    other => return Err(format!("no clock {other:?}")),
+                };
             }
             "--python" => options.python = Some(value()?),
             "--check" => options.check = true,
@@ -195,33 +203,7 @@ fn compare_kimi_k3(options: &Options) -> Result<(), String> {
     for stage in &options.stages {
         let mut rows = Vec::new();
         for workload in &workloads {
-            let mut contenders = Vec::new();
-            if let Some(render) = dynamo::kimi_k3(*stage, &workload.json) {
-                let verdict = render().map_or_else(Verdict::Fails, |_| Verdict::Unchecked);
-                let run = Box::new(move || {
-                    std::hint::black_box(render()).ok();
-                });
-                contenders.push(Contender {
-                    peer: "dynamo",
-                    verdict,
-                    run,
-                });
-            }
-            if let Some(render) = llm_tokenizer::kimi_k3(*stage, &workload.json) {
-                let verdict = match (render(), dynamo::kimi_k3(*stage, &workload.json).map(|other| other())) {
-                    (Err(message), _) => Verdict::Fails(message),
-                    (ours, Some(Ok(theirs))) => typecase_bench::reference::verdict(&ours, theirs.as_str()),
-                    _ => Verdict::Unchecked,
-                };
-                let run = Box::new(move || {
-                    std::hint::black_box(render()).ok();
-                });
-                contenders.push(Contender {
-                    peer: "llm-tokenizer",
-                    verdict,
-                    run,
-                });
-            }
+            let contenders = kimi_k3::contenders(*stage, &workload.json);
             if contenders.is_empty() {
                 continue;
             }

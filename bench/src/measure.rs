@@ -1,8 +1,30 @@
 //! Interleaved timing: A B C A B C ..., so that a disturbance of the machine meets all of them alike.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::{Contender, Verdict};
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// Processor time of this thread: unmoved by what else the machine runs, blind to helper threads.
+    Cpu,
+    /// Time that passes.
+    Wall,
+}
+
+impl Clock {
+    fn seconds(self) -> f64 {
+        let id = match self {
+            Self::Cpu => ClockId::ThreadCPUTime,
+            Self::Wall => ClockId::Monotonic,
+        };
+        let now = clock_gettime(id);
+        now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
+    }
+}
 
 /// How long and how often.
 #[derive(Debug, Clone, Copy)]
@@ -11,6 +33,8 @@ pub struct Plan {
     pub rounds: usize,
     /// A batch repeats its closure until about this long.
     pub batch: Duration,
+    /// What is counted.
+    pub clock: Clock,
 }
 
 impl Default for Plan {
@@ -18,6 +42,7 @@ impl Default for Plan {
         Self {
             rounds: 41,
             batch: Duration::from_millis(2),
+            clock: Clock::Cpu,
         }
     }
 }
@@ -37,18 +62,18 @@ pub struct Timing {
 
 /// Times all contenders of one case.
 pub fn interleaved(contenders: &mut [Contender<'_>], plan: Plan) -> Vec<Timing> {
-    let repeats: Vec<u32> = contenders.iter_mut().map(|c| repeats(c, plan.batch)).collect();
+    let repeats: Vec<u32> = contenders.iter_mut().map(|c| repeats(c, plan)).collect();
     let mut samples: Vec<Vec<f64>> = vec![Vec::with_capacity(plan.rounds); contenders.len()];
     for _ in 0..plan.rounds {
         for ((contender, &repeats), samples) in contenders.iter_mut().zip(&repeats).zip(&mut samples) {
             if repeats == 0 {
                 continue;
             }
-            let start = Instant::now();
+            let start = plan.clock.seconds();
             for _ in 0..repeats {
                 (contender.run)();
             }
-            samples.push(start.elapsed().as_secs_f64() / f64::from(repeats));
+            samples.push((plan.clock.seconds() - start) / (f64::from(repeats) * contender.per_run as f64));
         }
     }
     contenders
@@ -67,17 +92,17 @@ pub fn interleaved(contenders: &mut [Contender<'_>], plan: Plan) -> Vec<Timing> 
 }
 
 /// Runs per batch, after a warm-up; 0 for a contender that fails, which is not timed.
-fn repeats(contender: &mut Contender<'_>, batch: Duration) -> u32 {
+fn repeats(contender: &mut Contender<'_>, plan: Plan) -> u32 {
     if matches!(contender.verdict, Verdict::Fails(_)) {
         return 0;
     }
-    let start = Instant::now();
+    let start = plan.clock.seconds();
     let mut runs = 0u32;
-    while runs < 3 || start.elapsed() < batch {
+    while runs < 3 || plan.clock.seconds() - start < plan.batch.as_secs_f64() {
         (contender.run)();
         runs += 1;
     }
-    let once = start.elapsed().as_secs_f64() / f64::from(runs);
+    let once = (plan.clock.seconds() - start) / f64::from(runs);
     // At least one; the cap keeps a closure that was optimised away from running for ever.
-    ((batch.as_secs_f64() / once.max(1e-9)).round() as u32).clamp(1, 1_000_000)
+    ((plan.batch.as_secs_f64() / once.max(1e-9)).round() as u32).clamp(1, 1_000_000)
 }

@@ -12,9 +12,11 @@ use crate::{
 pub mod basetenkenizer;
 pub mod dynamo;
 pub mod hf_chat_template;
+pub mod kimi_k3;
 pub mod llm_tokenizer;
 pub mod minijinja;
 pub mod tokens;
+pub mod typecase;
 
 /// The tokens a tokenizer configuration would add to the template's variables.
 pub const SPECIAL_TOKENS: [(&str, &str); 4] = [
@@ -54,6 +56,7 @@ const TEMPLATE_PEERS: [(&str, Make); 6] = [
 
 /// One template compiled by every peer that can.
 pub struct TemplatePeers {
+    own: Result<typecase::Typecase, String>,
     compiled: Vec<(&'static str, Result<Box<dyn TemplatePeer>, String>)>,
 }
 
@@ -62,38 +65,32 @@ impl TemplatePeers {
     #[must_use]
     pub fn compile(template: &ChatTemplate) -> Self {
         Self {
-            compiled: TEMPLATE_PEERS
-                .iter()
-                .map(|(name, make)| (*name, make(template)))
-                .collect(),
+            own: typecase::Typecase::new(template),
+            compiled: TEMPLATE_PEERS.iter().map(|(name, make)| (*name, make(template))).collect(),
         }
     }
 
     /// The contenders at `stage`, each already held against `expected`.
     #[must_use]
     pub fn contenders<'a>(&'a self, stage: Stage, json: &'a str, expected: &str) -> Vec<Contender<'a>> {
-        self.compiled
+        let own = match &self.own {
+            Ok(own) => own.contenders(stage, json, expected),
+            Err(message) => vec![Contender::new("typecase", Verdict::Fails(message.clone()), || ())],
+        };
+        let peers = self.compiled
             .iter()
             .filter_map(|(name, peer)| match peer {
-                Err(message) => Some(Contender {
-                    peer: name,
-                    verdict: Verdict::Fails(message.clone()),
-                    run: Box::new(|| ()),
-                }),
+                Err(message) => Some(Contender::new(name, Verdict::Fails(message.clone()), || ())),
                 Ok(peer) => {
                     let render = peer.prepare(stage, json)?;
                     let verdict = verdict(&render(), expected);
-                    let run = Box::new(move || {
+                    Some(Contender::new(peer.name(), verdict, move || {
                         std::hint::black_box(render()).ok();
-                    });
-                    Some(Contender {
-                        peer: peer.name(),
-                        verdict,
-                        run,
-                    })
+                    }))
                 }
             })
-            .collect()
+            ;
+        own.into_iter().chain(peers).collect()
     }
 }
 

@@ -258,14 +258,9 @@ impl TokenPeers {
         self.all()
             .map(|pipeline| {
                 let verdict = verdict(&pipeline.ids(json), &expected);
-                let run = Box::new(move || {
+                Contender::new(pipeline.name, verdict, move || {
                     std::hint::black_box(pipeline.ids(json)).ok();
-                });
-                Contender {
-                    peer: pipeline.name,
-                    verdict,
-                    run,
-                }
+                })
             })
             .collect()
     }
@@ -278,14 +273,9 @@ impl TokenPeers {
             .iter()
             .map(|pipeline| {
                 let verdict = verdict(&pipeline.conversation(turns), &expected);
-                let run = Box::new(move || {
+                Contender::new(pipeline.name, verdict, move || {
                     std::hint::black_box(pipeline.conversation(turns)).ok();
-                });
-                Contender {
-                    peer: pipeline.name,
-                    verdict,
-                    run,
-                }
+                })
             })
             .collect()
     }
