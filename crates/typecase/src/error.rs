@@ -1,6 +1,7 @@
 //! The error of this crate: what is wrong, where in the request, and whose fault it is.
 
 use std::fmt;
+use typecase_jinja::Position;
 use typecase_jinja::value::json::ParseErrorKind;
 use typecase_jinja::value::{Path, Step, Value};
 
@@ -116,6 +117,20 @@ pub enum ErrorKind {
         /// Items there are.
         items: usize,
     },
+    /// The chat template refused the conversation, failed on it, or does not compile.
+    Template {
+        /// What happened.
+        kind: typecase_jinja::ErrorKind,
+        /// What Python's exception says, or what the template gave to `raise_exception`.
+        message: String,
+        /// Where in the template.
+        position: Option<Position>,
+    },
+    /// The model has several chat templates, none of which is meant if none is named.
+    NoDefaultTemplate {
+        /// Their names.
+        names: Vec<String>,
+    },
 }
 
 impl ErrorKind {
@@ -144,6 +159,13 @@ impl ErrorKind {
             Self::InvalidArguments { .. } => "invalid_arguments",
             Self::NotJson { .. } => "not_json",
             Self::MediaCount { .. } => "media_count",
+            Self::Template { kind, .. } => match kind {
+                typecase_jinja::ErrorKind::Syntax => "template_syntax",
+                typecase_jinja::ErrorKind::RaiseException => "template_refused",
+                typecase_jinja::ErrorKind::Limit => "template_limit",
+                _ => "template_error",
+            },
+            Self::NoDefaultTemplate { .. } => "no_default_template",
         }
     }
 
@@ -164,6 +186,14 @@ impl ErrorKind {
             | Self::InvalidArguments { .. }
             | Self::NotJson { .. }
             | Self::MediaCount { .. } => Fault::Client,
+            // A template that ran and failed was given what it has no place for.
+            Self::Template { kind, .. } => match kind {
+                typecase_jinja::ErrorKind::Syntax
+                | typecase_jinja::ErrorKind::Security
+                | typecase_jinja::ErrorKind::Unsupported => Fault::Server,
+                _ => Fault::Client,
+            },
+            Self::NoDefaultTemplate { .. } => Fault::Server,
         }
     }
 }
@@ -239,6 +269,17 @@ impl Error {
     }
 }
 
+impl From<typecase_jinja::Error> for Error {
+    fn from(err: typecase_jinja::Error) -> Self {
+        let kind = ErrorKind::Template {
+            kind: err.kind(),
+            message: err.message().to_owned(),
+            position: err.position(),
+        };
+        Error::new(kind).caused_by(err)
+    }
+}
+
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
         Error::new(kind)
@@ -278,6 +319,21 @@ impl fmt::Display for ErrorKind {
             Self::NotJson { reason } => write!(f, "cannot be written as JSON: {reason}"),
             Self::MediaCount { placeholders, items } => {
                 write!(f, "{placeholders} placeholders for {items} media items")
+            }
+            Self::Template {
+                kind,
+                message,
+                position,
+            } => {
+                f.write_str("chat template")?;
+                if let Some(Position { line, column, .. }) = position {
+                    write!(f, ", line {line}, column {column}")?;
+                }
+                write!(f, ": {kind}: {message}")
+            }
+            Self::NoDefaultTemplate { names } => {
+                write!(f, "the model has several chat templates and none is called \"default\": ")?;
+                write!(f, "{}", names.join(", "))
             }
         }
     }

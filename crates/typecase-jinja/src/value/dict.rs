@@ -1,18 +1,40 @@
 //! Lists and dicts.
 
-use super::{Arena, Origin, Text, Value};
+use super::compare::Key;
+use super::{Arena, Exception, Origin, Text, Value};
 use std::collections::HashMap;
 
 /// A `list` or `tuple`.
 #[derive(Clone, Copy, Debug)]
 pub struct List<'a> {
     items: &'a [Value<'a>],
+    /// Names of the items of a named tuple.
+    names: &'static [&'static str],
     origin: Origin,
 }
 
 impl<'a> List<'a> {
     pub(crate) fn new(items: &'a [Value<'a>], origin: Origin) -> Self {
-        List { items, origin }
+        List {
+            items,
+            names: &[],
+            origin,
+        }
+    }
+
+    /// A named tuple.
+    pub(crate) fn named(items: &'a [Value<'a>], names: &'static [&'static str]) -> Self {
+        List {
+            items,
+            names,
+            origin: Origin::COMPUTED,
+        }
+    }
+
+    /// The item called `name` of a named tuple.
+    pub fn by_name(&self, name: &str) -> Option<Value<'a>> {
+        let at = self.names.iter().position(|known| *known == name)?;
+        self.items.get(at).copied()
     }
 
     /// The items, in order.
@@ -46,10 +68,69 @@ pub struct Dict<'a> {
     /// Positions of the entries whose key is a `str`, sorted by key; empty for small dicts. Not a hash table: hostile
     /// keys cannot make it slow.
     index: &'a [u32],
+    /// The same for the entries with other keys, sorted by [`Key`].
+    others: &'a [u32],
     origin: Origin,
 }
 
 impl<'a> Dict<'a> {
+    /// `{}`
+    pub(crate) const EMPTY: Dict<'static> = Dict {
+        entries: &[],
+        index: &[],
+        others: &[],
+        origin: Origin::COMPUTED,
+    };
+
+    /// A dict as `dict(entries)` makes it: of equal keys the first place and the last value stay.
+    ///
+    /// # Errors
+    /// `TypeError` for a key that cannot be hashed.
+    pub fn new(
+        entries: impl IntoIterator<Item = (Value<'a>, Value<'a>)>,
+        arena: &'a Arena,
+        origin: Origin,
+    ) -> Result<Self, Exception> {
+        let mut unique: Vec<(Value<'a>, Value<'a>)> = Vec::new();
+        let mut seen: HashMap<Key<'a>, usize> = HashMap::new();
+        for (key, value) in entries {
+            if key.as_str().is_some() {
+                unique.push((key, value));
+                continue;
+            }
+            match seen.entry(Key::of(&key)?) {
+                std::collections::hash_map::Entry::Occupied(entry) => unique[*entry.get()].1 = value,
+                std::collections::hash_map::Entry::Vacant(entry) => {
+                    entry.insert(unique.len());
+                    unique.push((key, value));
+                }
+            }
+        }
+        Ok(Dict::from_entries(&mut unique, 0, arena, origin))
+    }
+
+    /// The value of `key`.
+    ///
+    /// # Errors
+    /// `TypeError` if `key` cannot be hashed.
+    pub fn lookup(&self, key: &Value<'_>) -> Result<Option<Value<'a>>, Exception> {
+        if let Some(key) = key.as_str() {
+            return Ok(self.get(key));
+        }
+        let key = Key::of(key)?;
+        if self.entries.len() <= LINEAR {
+            return Ok(self
+                .entries
+                .iter()
+                .find(|(other, _)| other.as_str().is_none() && Key::of(other).is_ok_and(|other| other == key))
+                .map(|(_, value)| *value));
+        }
+        let found = self.others.binary_search_by(|&i| {
+            Key::of(&self.entries[i as usize].0).map_or(std::cmp::Ordering::Less, |other| other.cmp(&key))
+        });
+        Ok(found.ok().map(|at| self.entries[self.others[at] as usize].1))
+    }
+
     /// Takes the entries from `start` on off the end of `entries`. Of equal `str` keys the first place and the last
     /// value stay, as in Python; keys that are no `str` are the caller's to make unique.
     pub(crate) fn from_entries(
@@ -61,6 +142,7 @@ impl<'a> Dict<'a> {
         let mut dict = Dict {
             entries: &[],
             index: &[],
+            others: &[],
             origin,
         };
         if entries.len() - start <= LINEAR {
@@ -99,6 +181,15 @@ impl<'a> Dict<'a> {
                 .collect();
             index.sort_unstable_by_key(|&i| dict.key_at(i));
             dict.index = arena.alloc_slice(&index);
+            if index.len() < dict.entries.len() {
+                let mut others: Vec<(Key<'a>, u32)> = (0..dict.entries.len() as u32)
+                    .filter(|&i| dict.key_at(i).is_none())
+                    .filter_map(|i| Some((Key::of(&dict.entries[i as usize].0).ok()?, i)))
+                    .collect();
+                others.sort_unstable();
+                let others: Vec<u32> = others.into_iter().map(|(_, i)| i).collect();
+                dict.others = arena.alloc_slice(&others);
+            }
         }
         entries.truncate(start);
         dict
@@ -130,7 +221,7 @@ impl<'a> Dict<'a> {
 
     /// The value of a `str` key.
     pub fn get(&self, key: &str) -> Option<Value<'a>> {
-        if self.index.is_empty() {
+        if self.entries.len() <= LINEAR {
             return position(self.entries, key).map(|i| self.entries[i].1);
         }
         let found = self.index.binary_search_by_key(&Some(key), |&i| self.key_at(i)).ok()?;

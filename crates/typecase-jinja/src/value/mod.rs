@@ -7,14 +7,28 @@
 //! decoded in place), and a template literal is a slice of the template's literal pool, so the address of a byte tells
 //! who wrote it. Only operations that build new strings have to say where their bytes came from: see [`Text`].
 
+pub mod arith;
+pub mod compare;
 pub mod dict;
+pub mod exception;
 pub mod float;
+pub mod format;
 pub mod json;
+pub mod markup;
+pub mod meter;
+pub mod number;
+pub mod object;
 pub mod path;
+pub mod repr;
+pub mod sort;
 pub mod text;
+pub mod unicode;
 
 pub use dict::{Dict, List};
+pub use exception::{Exception, ExceptionKind};
+pub use meter::Meter;
 pub use num_bigint::BigInt;
+pub use object::{BoundMethod, Class, DictPart, DictView, NoObjects, Object, Objects, Range, Undefined};
 pub use path::{Path, Step};
 pub use text::{Run, Text, TextBuilder};
 
@@ -32,9 +46,17 @@ impl Origin {
     pub fn of(text: &str) -> Self {
         Origin(text.as_ptr() as usize)
     }
+
+    /// The origin of the byte that stands `bytes` further on.
+    pub fn plus(self, bytes: usize) -> Self {
+        match self {
+            Origin::COMPUTED => Origin::COMPUTED,
+            Origin(address) => Origin(address.wrapping_add(bytes)),
+        }
+    }
 }
 
-/// A Python value. Engine objects (namespaces, macros, ...) are no business of this module.
+/// A Python value. What lives in the engine (namespaces, macros, ...) is a handle here: see [`Object`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Value<'a> {
@@ -56,13 +78,25 @@ pub enum Value<'a> {
     Tuple(&'a List<'a>),
     /// A `dict`, in insertion order.
     Dict(&'a Dict<'a>),
+    /// A `markupsafe.Markup`: a `str` that counts as escaped, and escapes what is put together with it.
+    Markup(Text<'a>),
+    /// A value that is not there.
+    Undefined(&'a Undefined<'a>),
+    /// A `range`.
+    Range(&'a Range),
+    /// A `dict_keys`, `dict_values` or `dict_items`.
+    DictView(&'a DictView<'a>),
+    /// A method that was not yet called.
+    Method(&'a BoundMethod<'a>),
+    /// A value that lives in the engine.
+    Object(Object),
 }
 
 impl<'a> Value<'a> {
-    /// The text if this is a `str`.
+    /// The text if this is a `str`, which a `Markup` is too.
     pub fn as_text(&self) -> Option<Text<'a>> {
         match self {
-            Value::Str(text) => Some(*text),
+            Value::Str(text) | Value::Markup(text) => Some(*text),
             _ => None,
         }
     }
@@ -109,6 +143,50 @@ impl<'a> Value<'a> {
             Value::List(_) => "list",
             Value::Tuple(_) => "tuple",
             Value::Dict(_) => "dict",
+            Value::Markup(_) => "Markup",
+            Value::Undefined(_) => "Undefined",
+            Value::Range(_) => "range",
+            Value::DictView(view) => match view.part {
+                DictPart::Keys => "dict_keys",
+                DictPart::Values => "dict_values",
+                DictPart::Items => "dict_items",
+            },
+            Value::Method(_) => "builtin_function_or_method",
+            Value::Object(object) => object.class.type_name(),
+        }
+    }
+
+    /// How Jinja names the type in messages (`object_type_repr`): `str object`, `None`, `jinja2.runtime.Macro object`.
+    pub fn type_repr(&self) -> &'static str {
+        match self {
+            Value::None(_) => "None",
+            Value::Bool(..) => "bool object",
+            Value::Int(..) | Value::BigInt(..) => "int object",
+            Value::Float(..) => "float object",
+            Value::Str(_) => "str object",
+            Value::List(_) => "list object",
+            Value::Tuple(_) => "tuple object",
+            Value::Dict(_) => "dict object",
+            Value::Markup(_) => "markupsafe.Markup object",
+            Value::Undefined(_) => "jinja2.runtime.Undefined object",
+            Value::Range(_) => "range object",
+            Value::DictView(view) => match view.part {
+                DictPart::Keys => "dict_keys object",
+                DictPart::Values => "dict_values object",
+                DictPart::Items => "dict_items object",
+            },
+            Value::Method(_) => "builtin_function_or_method object",
+            Value::Object(object) => match object.class {
+                Class::Namespace => "transformers.utils.chat_template_utils.TemplateNamespace object",
+                Class::Macro => "jinja2.runtime.Macro object",
+                Class::Loop => "jinja2.runtime.LoopContext object",
+                Class::Cycler => "jinja2.utils.Cycler object",
+                Class::Joiner => "jinja2.utils.Joiner object",
+                Class::Generator => "generator object",
+                Class::Function => "function object",
+                Class::TemplateReference => "jinja2.runtime.TemplateReference object",
+                Class::BlockReference => "jinja2.runtime.BlockReference object",
+            },
         }
     }
 
@@ -161,9 +239,12 @@ impl<'a> Value<'a> {
             | Value::Int(_, origin)
             | Value::BigInt(_, origin)
             | Value::Float(_, origin) => *origin,
-            Value::Str(text) => text.origin(),
+            Value::Str(text) | Value::Markup(text) => text.origin(),
             Value::List(list) | Value::Tuple(list) => list.origin(),
             Value::Dict(dict) => dict.origin(),
+            Value::Undefined(_) | Value::Range(_) | Value::DictView(_) | Value::Method(_) | Value::Object(_) => {
+                Origin::COMPUTED
+            }
         }
     }
 }
@@ -177,6 +258,7 @@ pub struct Arena {
     /// Big integers own memory of their own, which a bump allocator would never free.
     big_ints: typed_arena::Arena<BigInt>,
     copies: RefCell<Vec<Copied>>,
+    meter: Meter,
 }
 
 impl std::fmt::Debug for Arena {
@@ -206,6 +288,12 @@ impl Arena {
         self.bump.reset();
         self.big_ints = typed_arena::Arena::new();
         self.copies.get_mut().clear();
+        self.meter = Meter::default();
+    }
+
+    /// The bounds on what may be allocated here and on the work done with it.
+    pub fn meter(&self) -> &Meter {
+        &self.meter
     }
 
     /// Bytes allocated from the system.

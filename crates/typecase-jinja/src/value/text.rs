@@ -1,5 +1,13 @@
 //! Strings that know where their bytes came from.
 
+mod build;
+mod case;
+mod slice;
+pub mod split;
+
+pub(crate) use build::Pieces;
+pub use slice::{Indices, Slice, byte_of_char, byte_range, char_len};
+
 use super::{Arena, Origin};
 
 /// A `str`. Either one slice of the request, of the template or of the arena, or bytes put together from several such
@@ -44,6 +52,19 @@ impl<'a> Text<'a> {
         Text(Repr::Built(arena.bump.alloc(Built { text, runs })))
     }
 
+    /// `text`, with a run for each of its parts, the last of which ends where it ends.
+    pub(crate) fn built(text: &'a str, runs: &'a [Run], arena: &'a Arena) -> Self {
+        Text(Repr::Built(arena.bump.alloc(Built { text, runs })))
+    }
+
+    /// The characters if they are where they come from.
+    pub(crate) const fn as_slice(self) -> Option<&'a str> {
+        match self.0 {
+            Repr::Slice(text) => Some(text),
+            Repr::Built(_) => None,
+        }
+    }
+
     /// The characters.
     pub const fn as_str(self) -> &'a str {
         match self.0 {
@@ -68,6 +89,51 @@ impl<'a> Text<'a> {
             Repr::Slice(text) => Origin::of(text),
             Repr::Built(built) => built.runs.first().map_or(Origin::COMPUTED, |run| run.origin),
         }
+    }
+
+    /// Where the byte `at` came from.
+    pub fn origin_at(self, at: usize) -> Origin {
+        match self.0 {
+            Repr::Slice(text) => Origin::of(text).plus(at),
+            Repr::Built(built) => {
+                let run = built.runs.partition_point(|run| run.end <= at);
+                let start = run.checked_sub(1).map_or(0, |before| built.runs[before].end);
+                built
+                    .runs
+                    .get(run)
+                    .map_or(Origin::COMPUTED, |run| run.origin.plus(at - start))
+            }
+        }
+    }
+
+    /// Where the byte `at` came from, and where the run ends that it is in. `run` is the index of a run not behind
+    /// `at`, and moves on to that of `at`.
+    pub(crate) fn run_at(self, at: usize, run: &mut usize) -> (Origin, usize) {
+        let built = match self.0 {
+            Repr::Slice(text) => return (Origin::of(text).plus(at), text.len()),
+            Repr::Built(built) => built,
+        };
+        while built.runs.get(*run).is_some_and(|run| run.end <= at) {
+            *run += 1;
+        }
+        let start = run.checked_sub(1).map_or(0, |before| built.runs[before].end);
+        match built.runs.get(*run) {
+            Some(run) => (run.origin.plus(at - start), run.end),
+            None => (Origin::COMPUTED, built.text.len()),
+        }
+    }
+
+    /// `text`, which is as long as this one and whose every byte came from where the byte here at its place came from.
+    pub(crate) fn respelled(self, text: &'a str, arena: &'a Arena) -> Self {
+        debug_assert_eq!(text.len(), self.len());
+        let runs = match self.0 {
+            Repr::Slice(from) => arena.alloc_slice(&[Run {
+                end: text.len(),
+                origin: Origin::of(from),
+            }]),
+            Repr::Built(built) => built.runs,
+        };
+        Text(Repr::Built(arena.bump.alloc(Built { text, runs })))
     }
 
     /// Calls `each` with every run of bytes from one place: the bytes and where the first of them came from.
@@ -102,13 +168,9 @@ impl<'a> Text<'a> {
                 break;
             }
             let skipped = start.saturating_sub(run_start);
-            let origin = match run.origin {
-                Origin::COMPUTED => Origin::COMPUTED,
-                Origin(address) => Origin(address + skipped),
-            };
             runs.push(Run {
                 end: run.end.min(end) - start,
-                origin,
+                origin: run.origin.plus(skipped),
             });
             run_start = run.end;
         }
@@ -145,6 +207,14 @@ impl TextBuilder {
     /// An empty builder.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An empty builder with room for `bytes` bytes.
+    pub fn with_capacity(bytes: usize) -> Self {
+        TextBuilder {
+            text: String::with_capacity(bytes),
+            runs: Vec::new(),
+        }
     }
 
     /// Number of bytes so far.
@@ -198,6 +268,11 @@ impl TextBuilder {
             }
         }
         self.runs.push(Run { end, origin });
+    }
+
+    /// The characters alone.
+    pub fn into_string(self) -> String {
+        self.text
     }
 
     /// The string, in the arena.

@@ -8,4 +8,5 @@ mod parse;
 mod write;
 
 pub use parse::{MAX_DEPTH, MAX_INT_DIGITS, ParseError, ParseErrorKind, parse, parse_str};
-pub use write::{Indent, WriteError, WriteOptions, to_string, write, write_str};
+pub(crate) use write::write_int;
+pub use write::{Indent, Sink, WriteError, WriteOptions, to_string, write, write_str, write_to};

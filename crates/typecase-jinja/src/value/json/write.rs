@@ -1,6 +1,9 @@
 //! Values to JSON text, as `json.dumps` writes it.
 
-use crate::value::{Value, float};
+use crate::value::compare::{MAX_NESTING, less, too_deep};
+use crate::value::repr::int_digits;
+use crate::value::sort::sort;
+use crate::value::{Arena, Exception, Origin, Text, TextBuilder, Value, float};
 use std::fmt::{self, Write};
 
 /// How `json.dumps` was called.
@@ -81,8 +84,8 @@ pub enum WriteError {
     Value(&'static str),
     /// `keys must be str, int, float, bool or None, not X`.
     Key(&'static str),
-    /// Keys of these two types cannot be sorted.
-    Unorderable(&'static str, &'static str),
+    /// Another exception: an integer of too many digits, nesting too deep, a bound of the render.
+    Raised(Exception),
 }
 
 impl fmt::Display for WriteError {
@@ -90,12 +93,61 @@ impl fmt::Display for WriteError {
         match self {
             Self::Value(found) => write!(f, "Object of type {found} is not JSON serializable"),
             Self::Key(found) => write!(f, "keys must be str, int, float, bool or None, not {found}"),
-            Self::Unorderable(a, b) => write!(f, "'<' not supported between instances of '{a}' and '{b}'"),
+            Self::Raised(exception) => exception.fmt(f),
         }
     }
 }
 
 impl std::error::Error for WriteError {}
+
+impl From<Exception> for WriteError {
+    fn from(exception: Exception) -> Self {
+        WriteError::Raised(exception)
+    }
+}
+
+impl From<WriteError> for Exception {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Raised(exception) => exception,
+            other => Exception::type_error(other.to_string()),
+        }
+    }
+}
+
+/// Where JSON text goes.
+pub trait Sink {
+    /// Appends `bytes`, which came from `origin`.
+    fn push_from(&mut self, bytes: &str, origin: Origin);
+
+    /// Lets `write` append bytes that came from `origin`.
+    fn write_from(&mut self, origin: Origin, write: impl FnOnce(&mut String));
+}
+
+/// Forgets where the bytes came from.
+impl Sink for String {
+    #[inline]
+    fn push_from(&mut self, bytes: &str, _: Origin) {
+        self.push_str(bytes);
+    }
+
+    #[inline]
+    fn write_from(&mut self, _: Origin, write: impl FnOnce(&mut String)) {
+        write(self);
+    }
+}
+
+impl Sink for TextBuilder {
+    #[inline]
+    fn push_from(&mut self, bytes: &str, origin: Origin) {
+        TextBuilder::push_from(self, bytes, origin);
+    }
+
+    #[inline]
+    fn write_from(&mut self, origin: Origin, write: impl FnOnce(&mut String)) {
+        TextBuilder::write_from(self, origin, write);
+    }
+}
 
 /// `json.dumps(value, ensure_ascii=False)`.
 ///
@@ -112,112 +164,181 @@ pub fn to_string(value: &Value<'_>) -> Result<String, WriteError> {
 /// # Errors
 /// As [`to_string`]; `out` then holds what was written before.
 pub fn write(out: &mut String, value: &Value<'_>, options: &WriteOptions<'_>) -> Result<(), WriteError> {
-    Writer { out, options, level: 0 }.value(value)
+    write_to(out, value, options, &Arena::new())
 }
 
-struct Writer<'w, 'o> {
-    out: &'w mut String,
-    options: &'w WriteOptions<'o>,
+/// Appends `value` as JSON to any sink. The meter of `arena` bounds what is written.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_to(
+    out: &mut impl Sink,
+    value: &Value<'_>,
+    options: &WriteOptions<'_>,
+    arena: &Arena,
+) -> Result<(), WriteError> {
+    Writer {
+        out,
+        options,
+        arena,
+        level: 0,
+    }
+    .value(value)
+}
+
+struct Writer<'w, S> {
+    out: &'w mut S,
+    options: &'w WriteOptions<'w>,
+    arena: &'w Arena,
     level: usize,
 }
 
-impl Writer<'_, '_> {
+impl<S: Sink> Writer<'_, S> {
+    fn punctuation(&mut self, text: &str) {
+        self.out.push_from(text, Origin::COMPUTED);
+    }
+
     fn value(&mut self, value: &Value<'_>) -> Result<(), WriteError> {
         match value {
-            Value::Str(text) => write_str(self.out, text.as_str(), self.options.ensure_ascii),
+            Value::Str(text) | Value::Markup(text) => self.text(*text)?,
             Value::List(list) | Value::Tuple(list) => {
                 let items = list.items();
-                self.container('[', ']', items.len(), |writer, i| writer.value(&items[i]))?;
+                self.container("[", "]", items.len(), |writer, i| writer.value(&items[i]))?;
             }
             Value::Dict(dict) if self.options.sort_keys => {
                 let mut entries = dict.entries().to_vec();
-                sort_entries(&mut entries)?;
+                sort_entries(&mut entries, self.arena)?;
                 self.entries(&entries)?;
             }
             Value::Dict(dict) => self.entries(dict.entries())?,
-            scalar => self.scalar(scalar).ok_or(WriteError::Value(scalar.type_name()))?,
+            scalar if !self.scalar(scalar)? => return Err(WriteError::Value(scalar.type_name())),
+            _ => {}
         }
         Ok(())
     }
 
+    fn text(&mut self, text: Text<'_>) -> Result<(), WriteError> {
+        self.arena.meter().memory(text.len())?;
+        self.punctuation("\"");
+        let ensure_ascii = self.options.ensure_ascii;
+        let out = &mut *self.out;
+        text.for_each_run(|bytes, origin| push_escaped(out, bytes, origin, ensure_ascii));
+        self.punctuation("\"");
+        Ok(())
+    }
+
     fn entries(&mut self, entries: &[(Value<'_>, Value<'_>)]) -> Result<(), WriteError> {
-        self.container('{', '}', entries.len(), |writer, i| {
+        let options = self.options;
+        self.container("{", "}", entries.len(), |writer, i| {
             let (key, value) = &entries[i];
             match key {
-                Value::Str(text) => write_str(writer.out, text.as_str(), writer.options.ensure_ascii),
+                Value::Str(text) | Value::Markup(text) => writer.text(*text)?,
                 scalar => {
-                    writer.out.push('"');
-                    writer.scalar(scalar).ok_or(WriteError::Key(scalar.type_name()))?;
-                    writer.out.push('"');
+                    writer.punctuation("\"");
+                    if !writer.scalar(scalar)? {
+                        return Err(WriteError::Key(scalar.type_name()));
+                    }
+                    writer.punctuation("\"");
                 }
             }
-            writer.out.push_str(writer.options.key_separator);
+            writer.punctuation(options.key_separator);
             writer.value(value)
         })
     }
 
     fn container(
         &mut self,
-        open: char,
-        close: char,
+        open: &str,
+        close: &str,
         len: usize,
         mut item: impl FnMut(&mut Self, usize) -> Result<(), WriteError>,
     ) -> Result<(), WriteError> {
-        self.out.push(open);
+        self.arena.meter().memory(2 * len + 1)?;
+        self.punctuation(open);
         if len > 0 {
+            if self.level >= MAX_NESTING {
+                return Err(too_deep("while encoding a JSON object").into());
+            }
             self.level += 1;
-            self.new_line();
+            self.new_line()?;
             for i in 0..len {
                 if i > 0 {
-                    self.out.push_str(self.options.item_separator);
-                    self.new_line();
+                    let options = self.options;
+                    self.punctuation(options.item_separator);
+                    self.new_line()?;
                 }
                 item(self, i)?;
             }
             self.level -= 1;
-            self.new_line();
+            self.new_line()?;
         }
-        self.out.push(close);
+        self.punctuation(close);
         Ok(())
     }
 
-    fn new_line(&mut self) {
-        let Some(indent) = self.options.indent else { return };
-        self.out.push('\n');
-        match indent {
-            Indent::Spaces(width) => self.out.extend(std::iter::repeat_n(' ', width * self.level)),
-            Indent::Text(text) => self.out.extend(std::iter::repeat_n(text, self.level)),
-        }
+    fn new_line(&mut self) -> Result<(), WriteError> {
+        let (Some(indent), level) = (self.options.indent, self.level) else { return Ok(()) };
+        let width = match indent {
+            Indent::Spaces(width) => width,
+            Indent::Text(text) => text.len(),
+        };
+        self.arena.meter().memory(width.saturating_mul(level))?;
+        self.out.write_from(Origin::COMPUTED, |out| {
+            out.push('\n');
+            match indent {
+                Indent::Spaces(width) => out.extend(std::iter::repeat_n(' ', width.saturating_mul(level))),
+                Indent::Text(text) => out.extend(std::iter::repeat_n(text, level)),
+            }
+        });
+        Ok(())
     }
 
-    /// Writes a number, a bool or `None`; nothing for any other value.
-    fn scalar(&mut self, value: &Value<'_>) -> Option<()> {
+    /// Writes a number, a bool or `None`; says whether `value` is one.
+    fn scalar(&mut self, value: &Value<'_>) -> Result<bool, WriteError> {
         match value {
-            Value::None(_) => self.out.push_str("null"),
-            Value::Bool(true, _) => self.out.push_str("true"),
-            Value::Bool(false, _) => self.out.push_str("false"),
-            Value::Int(int, _) => {
-                let _ = write!(self.out, "{int}");
+            Value::None(origin) => self.out.push_from("null", *origin),
+            Value::Bool(true, origin) => self.out.push_from("true", *origin),
+            Value::Bool(false, origin) => self.out.push_from("false", *origin),
+            Value::Int(int, origin) => self.out.write_from(*origin, |out| write_int(out, *int)),
+            Value::BigInt(int, origin) => {
+                let digits = int_digits(int, self.arena)?;
+                self.out.push_from(&digits, *origin);
             }
-            Value::BigInt(int, _) => {
-                let _ = write!(self.out, "{int}");
-            }
-            Value::Float(float, _) if float.is_finite() => float::write_repr(self.out, *float),
-            Value::Float(float, _) => self.out.push_str(match float {
-                _ if float.is_nan() => "NaN",
-                _ if *float > 0.0 => "Infinity",
-                _ => "-Infinity",
+            Value::Float(float, origin) => self.out.write_from(*origin, |out| match float {
+                float if float.is_finite() => float::write_repr(out, *float),
+                float if float.is_nan() => out.push_str("NaN"),
+                float if *float > 0.0 => out.push_str("Infinity"),
+                _ => out.push_str("-Infinity"),
             }),
-            _ => return None,
+            _ => return Ok(false),
         }
-        Some(())
+        Ok(true)
     }
 }
 
-fn sort_entries(entries: &mut [(Value<'_>, Value<'_>)]) -> Result<(), WriteError> {
+/// Appends the decimal digits of `int`, about five times faster than `write!`.
+pub(crate) fn write_int(out: &mut String, int: i64) {
+    let mut digits = [0; 20];
+    let mut start = digits.len();
+    let mut rest = int.unsigned_abs();
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if int < 0 {
+        out.push('-');
+    }
+    out.extend(digits[start..].iter().map(|&digit| char::from(digit)));
+}
+
+fn sort_entries(entries: &mut [(Value<'_>, Value<'_>)], arena: &Arena) -> Result<(), WriteError> {
     // Keys that came from JSON are strings. Others can only come from a template, which may mix types.
-    if let Some((key, _)) = entries.iter().find(|(key, _)| key.as_str().is_none()) {
-        return Err(WriteError::Unorderable(key.type_name(), "str"));
+    if entries.iter().any(|(key, _)| key.as_str().is_none()) {
+        return sort(entries, false, &mut |(a, _), (b, _)| Ok(less(a, b, arena)?));
     }
     // UTF-8 sorts bytewise as its code points do.
     entries.sort_by_key(|(key, _)| key.as_str());
@@ -227,20 +348,27 @@ fn sort_entries(entries: &mut [(Value<'_>, Value<'_>)]) -> Result<(), WriteError
 /// Appends `text` in double quotes, escaped as `json.dumps` does.
 pub fn write_str(out: &mut String, text: &str, ensure_ascii: bool) {
     out.push('"');
-    let mut rest = text;
-    loop {
-        let plain = plain_len(rest.as_bytes(), ensure_ascii);
-        out.push_str(&rest[..plain]);
-        let Some(c) = rest[plain..].chars().next() else { break };
-        write_escape(out, c);
-        rest = &rest[plain + c.len_utf8()..];
-    }
+    push_escaped(out, text, Origin::COMPUTED, ensure_ascii);
     out.push('"');
+}
+
+/// Appends `text`, which came from `origin`, escaped. An escape comes from the character that it stands for.
+fn push_escaped(out: &mut impl Sink, text: &str, origin: Origin, ensure_ascii: bool) {
+    let mut at = 0;
+    loop {
+        let plain = plain_len(&text.as_bytes()[at..], ensure_ascii);
+        out.push_from(&text[at..at + plain], origin.plus(at));
+        at += plain;
+        let Some(c) = text[at..].chars().next() else { break };
+        out.write_from(origin.plus(at), |out| write_escape(out, c));
+        at += c.len_utf8();
+    }
 }
 
 /// Number of bytes before the first that must be escaped.
 fn plain_len(bytes: &[u8], ensure_ascii: bool) -> usize {
     const LANES: usize = 32;
+    const WORD: usize = 8;
     // `ensure_ascii` escapes U+007F as well, which is why the limit is not 0x80.
     let limit = if ensure_ascii { 0x7f } else { 0xff };
     let stops = |b: u8| (b == b'"') | (b == b'\\') | (b < 0x20) | (b >= limit);
@@ -250,6 +378,12 @@ fn plain_len(bytes: &[u8], ensure_ascii: bool) -> usize {
             break;
         }
         len += LANES;
+    }
+    while let Some(word) = bytes[len..].first_chunk::<WORD>() {
+        if word.iter().fold(false, |found, &b| found | stops(b)) {
+            break;
+        }
+        len += WORD;
     }
     len + bytes[len..].iter().take_while(|&&b| !stops(b)).count()
 }

@@ -1,0 +1,292 @@
+//! Expressions to program.
+
+use super::program::{
+    Args, Attr, Binary, Call, Compare, CompareChain, Cond, DictExpr, Expr, FilterExpr, FilterStep, Item, KnownFilter,
+    KnownTest, Many, Place, SliceExpr, TestExpr,
+};
+use super::scope::Load;
+use super::{Compiler, Frame};
+use crate::builtins::{filters, find, tests};
+use crate::error::{Error, ErrorKind, Result};
+use crate::syntax::ast::{self, BinaryOp, Const, ExprKind, FilterCall, UnaryOp};
+use crate::value::{Origin, Text, Value};
+use std::borrow::Cow;
+
+impl<'p> Compiler<'_, 'p> {
+    pub(super) fn expr(&mut self, expr: &ast::Expr<'p>, frame: Frame) -> Result<Expr<'p>> {
+        self.cost += 1;
+        let at = expr.span.offset;
+        Ok(match &expr.kind {
+            ExprKind::Const(literal) => self.constant(literal),
+            ExprKind::Name(name) => self.name(name, frame),
+            ExprKind::Tuple(items) => Expr::Tuple(self.exprs(items, frame)?),
+            ExprKind::List(items) => Expr::List(self.exprs(items, frame)?),
+            ExprKind::Dict(entries) => Expr::Dict(Box::new(DictExpr {
+                entries: entries
+                    .iter()
+                    .map(|(key, value)| Ok((self.expr(key, frame)?, self.expr(value, frame)?)))
+                    .collect::<Result<_>>()?,
+                at,
+            })),
+            ExprKind::Cond { test, then, otherwise } => {
+                let soft = frame.soft();
+                Expr::Cond(Box::new(Cond {
+                    test: self.expr(test, soft)?,
+                    then: self.expr(then, soft)?,
+                    otherwise: self.optional(otherwise.as_deref(), soft)?,
+                    line: expr.span.line,
+                }))
+            }
+            ExprKind::Filter { value, filter } => Expr::Filter(Box::new(FilterExpr {
+                value: self.expr(value, frame)?,
+                step: self.filter_step(filter, frame)?,
+            })),
+            ExprKind::Test { value, test } => self.test(value, test, frame, false)?,
+            ExprKind::Call { callee, args } => Expr::Call(Box::new(self.call(callee, args, at, frame)?)),
+            ExprKind::Getitem { value, key } => match &key.kind {
+                ExprKind::Slice { start, stop, step } => Expr::Slice(Box::new(SliceExpr {
+                    value: self.expr(value, frame)?,
+                    start: self.optional(start.as_deref(), frame)?,
+                    stop: self.optional(stop.as_deref(), frame)?,
+                    step: self.optional(step.as_deref(), frame)?,
+                    at,
+                })),
+                _ => Expr::Item(Box::new(Item {
+                    value: self.expr(value, frame)?,
+                    key: self.expr(key, frame)?,
+                    at,
+                })),
+            },
+            ExprKind::Getattr { value, name } => Expr::Attr(Box::new(Attr {
+                value: self.expr(value, frame)?,
+                name,
+                of_loop: crate::vm::LoopAttribute::named(name),
+                only_key: !crate::vm::sandbox::is_dict_attribute(name),
+                at,
+            })),
+            // A slice that is an item of a tuple: the tuple is a key that nothing has.
+            ExprKind::Slice { .. } => {
+                return Err(Error::new(
+                    ErrorKind::Unsupported,
+                    "a slice within a tuple that is a key",
+                )
+                .at_offset(at));
+            }
+            ExprKind::Concat(items) => Expr::Concat(Box::new(Many {
+                operands: items
+                    .iter()
+                    .map(|item| Ok((self.expr(item, frame)?, item.span.offset)))
+                    .collect::<Result<_>>()?,
+            })),
+            ExprKind::Compare { first, rest } => match rest.as_slice() {
+                [(op, span, right)] => Expr::Compare(Box::new(Compare {
+                    op: *op,
+                    left: self.expr(first, frame)?,
+                    right: self.expr(right, frame)?,
+                    at: span.offset,
+                })),
+                _ => Expr::CompareChain(Box::new(CompareChain {
+                    first: self.expr(first, frame)?,
+                    rest: rest
+                        .iter()
+                        .map(|(op, span, operand)| Ok((*op, span.offset, self.expr(operand, frame)?)))
+                        .collect::<Result<_>>()?,
+                })),
+            },
+            ExprKind::And(items) => Expr::And(self.exprs(items, frame)?),
+            ExprKind::Or(items) => Expr::Or(self.exprs(items, frame)?),
+            ExprKind::Binary {
+                op: BinaryOp::Add,
+                left,
+                right,
+            } => {
+                // `a + b + c` groups to the left: one node for the whole chain.
+                let mut operands = vec![(&**right, at)];
+                let mut leftmost = &**left;
+                while let ExprKind::Binary {
+                    op: BinaryOp::Add,
+                    left,
+                    right,
+                } = &leftmost.kind
+                {
+                    operands.push((right, leftmost.span.offset));
+                    leftmost = left;
+                }
+                operands.push((leftmost, leftmost.span.offset));
+                Expr::Add(Box::new(Many {
+                    operands: operands
+                        .into_iter()
+                        .rev()
+                        .map(|(operand, at)| Ok((self.expr(operand, frame)?, at)))
+                        .collect::<Result<_>>()?,
+                }))
+            }
+            ExprKind::Binary { op, left, right } => Expr::Binary(Box::new(Binary {
+                op: *op,
+                left: self.expr(left, frame)?,
+                right: self.expr(right, frame)?,
+                at,
+            })),
+            ExprKind::Unary { op: UnaryOp::Not, value } => match &value.kind {
+                ExprKind::Test { value, test } => self.test(value, test, frame, true)?,
+                _ => Expr::Not(Box::new(self.expr(value, frame)?)),
+            },
+            ExprKind::Unary { op: UnaryOp::Neg, value } => match self.expr(value, frame)? {
+                Expr::Const(Value::Int(int, origin)) if int != i64::MIN => Expr::Const(Value::Int(-int, origin)),
+                Expr::Const(Value::Float(float, origin)) => Expr::Const(Value::Float(-float, origin)),
+                value => Expr::Negate(Box::new((value, at))),
+            },
+            ExprKind::Unary { op: UnaryOp::Pos, value } => Expr::Plus(Box::new((self.expr(value, frame)?, at))),
+        })
+    }
+
+    fn exprs(&mut self, exprs: &[ast::Expr<'p>], frame: Frame) -> Result<Box<[Expr<'p>]>> {
+        exprs.iter().map(|expr| self.expr(expr, frame)).collect()
+    }
+
+    fn optional(&mut self, expr: Option<&ast::Expr<'p>>, frame: Frame) -> Result<Option<Expr<'p>>> {
+        expr.map(|expr| self.expr(expr, frame)).transpose()
+    }
+
+    fn constant(&self, literal: &Const<'p>) -> Expr<'p> {
+        Expr::Const(match literal {
+            Const::None => Value::None(Origin::COMPUTED),
+            Const::Bool(flag) => Value::Bool(*flag, Origin::COMPUTED),
+            Const::Int(int) => Value::Int(*int, Origin::COMPUTED),
+            Const::BigInt(int) => return Expr::BigInt(Box::new(int.clone())),
+            Const::Float(float) => Value::Float(*float, Origin::COMPUTED),
+            Const::Str(text) => Value::Str(Text::new(self.literal(text))),
+        })
+    }
+
+    fn literal(&self, literal: &Cow<'p, str>) -> &'p str {
+        match literal {
+            Cow::Borrowed(literal) => literal,
+            Cow::Owned(literal) => self.pool.get(self.literals.place(literal)).unwrap_or_default(),
+        }
+    }
+
+    /// A variable that is read.
+    pub(super) fn name(&mut self, name: &'p str, frame: Frame) -> Expr<'p> {
+        let Some(var) = self.table.find(frame.scope, name) else {
+            return Expr::Context(self.context_id(name));
+        };
+        if let Some((Load::Resolve, false)) = self.table.load_of(frame.scope, var) {
+            return Expr::Context(self.context_id(name));
+        }
+        match self.place(frame.function, var) {
+            Place::Local(slot) => Expr::Local(slot, name),
+            Place::Root(slot) => Expr::Root(slot, name),
+            Place::Outer(links, slot) => Expr::Outer(Box::new((links, slot, name))),
+        }
+    }
+
+    /// A variable of the scope of `frame` that is assigned to.
+    pub(super) fn place_of(&mut self, name: &'p str, frame: Frame) -> Place {
+        match self.table.find(frame.scope, name) {
+            Some(var) => self.place(frame.function, var),
+            // The analysis has seen every name that is stored, so this slot is never needed.
+            None => Place::Local(self.table.new_slot(frame.function)),
+        }
+    }
+
+    pub(super) fn slot_of(&mut self, name: &'p str, frame: Frame) -> u32 {
+        match self.place_of(name, frame) {
+            Place::Local(slot) | Place::Root(slot) | Place::Outer(_, slot) => slot,
+        }
+    }
+
+    pub(super) fn call(
+        &mut self,
+        callee: &ast::Expr<'p>,
+        args: &ast::Args<'p>,
+        at: u32,
+        frame: Frame,
+    ) -> Result<Call<'p>> {
+        Ok(Call {
+            callee: self.expr(callee, frame)?,
+            args: self.args(args, frame)?,
+            at,
+        })
+    }
+
+    fn args(&mut self, args: &ast::Args<'p>, frame: Frame) -> Result<Args<'p>> {
+        let mut keyword: Vec<(&'p str, Expr<'p>)> = Vec::with_capacity(args.keywords.len());
+        for arg in &args.keywords {
+            if keyword.iter().any(|(name, _)| *name == arg.name) {
+                return Err(
+                    Error::new(ErrorKind::Syntax, format!("keyword argument repeated: {}", arg.name))
+                        .at_offset(arg.span.offset),
+                );
+            }
+            keyword.push((arg.name, self.expr(&arg.value, frame)?));
+        }
+        Ok(Args {
+            positional: self.exprs(&args.positional, frame)?,
+            keyword: keyword.into(),
+            star: self.optional(args.star.as_ref(), frame)?.map(Box::new),
+            double_star: self.optional(args.double_star.as_ref(), frame)?.map(Box::new),
+        })
+    }
+
+    pub(super) fn filter_step(&mut self, filter: &FilterCall<'p>, frame: Frame) -> Result<FilterStep<'p>> {
+        let run = find(filters::FILTERS, &filter.name);
+        if run.is_none() && !frame.soft {
+            return Err(
+                Error::new(ErrorKind::Syntax, format!("No filter named '{}'.", filter.name))
+                    .at_offset(filter.span.offset),
+            );
+        }
+        let args = self.args(&filter.args, frame)?;
+        Ok(FilterStep {
+            name: self.literal(&filter.name),
+            at: filter.span.offset,
+            known: match &*filter.name {
+                "tojson" => KnownFilter::Tojson,
+                "trim" if args.is_empty() => KnownFilter::Trim,
+                _ => KnownFilter::Other,
+            },
+            args,
+            run,
+        })
+    }
+
+    fn test(
+        &mut self,
+        value: &ast::Expr<'p>,
+        test: &FilterCall<'p>,
+        frame: Frame,
+        negated: bool,
+    ) -> Result<Expr<'p>> {
+        let run = find(tests::TESTS, &test.name);
+        let no_args = test.args.positional.is_empty()
+            && test.args.keywords.is_empty()
+            && test.args.star.is_none()
+            && test.args.double_star.is_none();
+        let value = self.expr(value, frame)?;
+        let known = match &*test.name {
+            "defined" if no_args => return Ok(Expr::IsDefined(Box::new(value), negated)),
+            "undefined" if no_args => return Ok(Expr::IsDefined(Box::new(value), !negated)),
+            "none" if no_args => KnownTest::None,
+            "string" if no_args => KnownTest::String,
+            "mapping" if no_args => KnownTest::Mapping,
+            "true" if no_args => KnownTest::True,
+            "false" if no_args => KnownTest::False,
+            _ => KnownTest::Other,
+        };
+        if run.is_none() && known == KnownTest::Other && !frame.soft {
+            return Err(
+                Error::new(ErrorKind::Syntax, format!("No test named '{}'.", test.name)).at_offset(test.span.offset)
+            );
+        }
+        Ok(Expr::Test(Box::new(TestExpr {
+            value,
+            name: self.literal(&test.name),
+            args: self.args(&test.args, frame)?,
+            run,
+            known,
+            negated,
+            at: test.span.offset,
+        })))
+    }
+}

@@ -1,0 +1,319 @@
+//! Turns the syntax tree of a template into a [`Program`](program::Program).
+//!
+//! Two passes over each scope, as in Jinja: [`scope`] finds out which variables it has, then [`statement`] and
+//! [`expression`] write the program. Names end up as slots of a function's frame; nothing is looked up by name while a
+//! template runs but keys and attributes.
+
+mod expression;
+mod literals;
+pub(crate) mod meta;
+pub(crate) mod program;
+mod scope;
+mod statement;
+mod undeclared;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::syntax::ast::{Stmt, StmtKind};
+use literals::{Inside, Literals, each_expr_and_body};
+use program::{Block, Escape, Function, Init, InitFrom, Place, Program};
+use scope::{Analysis, FunctionId, Load, ScopeId, Symbols, Table, VarId};
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+/// What a program borrows from.
+#[derive(Debug)]
+pub(crate) struct Source {
+    /// The template, with newlines as `\n` and without the last one.
+    pub(crate) text: String,
+    /// Literals that are not spelled in the text as they are.
+    pub(crate) literals: OnceLock<String>,
+}
+
+/// Compiles the template of `source`.
+pub(crate) fn compile(source: &Source) -> Result<Program<'_>> {
+    let template = crate::syntax::parse(&source.text).map_err(|err| syntax_error(&err))?;
+    let literals = Literals::collect(&template.body);
+    let pool = source.literals.get_or_init(|| literals.text.clone());
+    let mut blocks = Vec::new();
+    find_blocks(&template.body, &mut blocks)?;
+    let mut compiler = Compiler {
+        table: Table::default(),
+        context: Vec::new(),
+        context_ids: HashMap::new(),
+        literals: &literals,
+        pool,
+        blocks: blocks.iter().map(|(name, _)| *name).collect(),
+        root_scope: 0,
+        cost: 0,
+        macros: 0,
+    };
+    let root = compiler.root(&template.body)?;
+    let blocks = blocks
+        .into_iter()
+        .map(|(name, body)| Ok((name, compiler.block(name, body, None)?)))
+        .collect::<Result<_>>()?;
+    let context: Box<[&str]> = compiler.context.into();
+    let meta = meta::Meta::new(&template, source, &context);
+    Ok(Program {
+        context,
+        root,
+        blocks,
+        meta,
+    })
+}
+
+struct Compiler<'c, 'p> {
+    table: Table<'p>,
+    context: Vec<&'p str>,
+    context_ids: HashMap<&'p str, u32>,
+    literals: &'c Literals,
+    pool: &'p str,
+    blocks: Vec<&'p str>,
+    root_scope: ScopeId,
+    /// Nodes written since the start of the loop body or function.
+    cost: u32,
+    /// Macros and call blocks written.
+    macros: usize,
+}
+
+/// Where code is being written to.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    scope: ScopeId,
+    function: FunctionId,
+    /// Inside the branches of an `if`, where unknown filters and tests are errors only when they are reached.
+    soft: bool,
+    escape: Escape,
+    /// Inside a loop of the same function.
+    in_loop: bool,
+}
+
+impl Frame {
+    /// A scope inside.
+    fn inner(self, scope: ScopeId) -> Self {
+        Frame {
+            scope,
+            soft: false,
+            ..self
+        }
+    }
+
+    fn soft(self) -> Self {
+        Frame { soft: true, ..self }
+    }
+}
+
+impl<'p> Compiler<'_, 'p> {
+    fn root(&mut self, body: &[Stmt<'p>]) -> Result<Function<'p>> {
+        let function = self.table.new_function(None);
+        let space = self.table.new_space();
+        let mut analysis = Analysis {
+            table: &mut self.table,
+            symbols: Symbols {
+                function,
+                space,
+                ..Symbols::default()
+            },
+        };
+        let this = (!undeclared::find(body, &["self"]).is_empty()).then(|| analysis.declare_parameter("self"));
+        analysis.body(body);
+        let symbols = analysis.symbols;
+        let scope = self.table.push(symbols);
+        self.root_scope = scope;
+        let frame = Frame {
+            scope,
+            function,
+            soft: false,
+            escape: Escape::Never,
+            in_loop: false,
+        };
+        let mut entry = self.entry(frame, true);
+        if let Some(this) = this {
+            entry.push(Init {
+                slot: self.table.vars[this].slot,
+                from: InitFrom::TemplateReference,
+            });
+        }
+        self.function(function, entry, |compiler| compiler.body(body, frame))
+    }
+
+    /// A block: sees the context and what the template itself has set; if it is rendered in place and `scoped`, also
+    /// what is set around it (`around`).
+    fn block(&mut self, name: &'p str, body: &[Stmt<'p>], around: Option<Frame>) -> Result<Function<'p>> {
+        let function = self.table.new_function(around.map(|frame| frame.function));
+        let space = self.table.new_space();
+        let special = undeclared::find(body, &["self", "super"]);
+        let mut analysis = Analysis {
+            table: &mut self.table,
+            symbols: Symbols {
+                function,
+                space,
+                ..Symbols::default()
+            },
+        };
+        let mut special_slots = Vec::new();
+        for special in special {
+            special_slots.push((special, analysis.declare_parameter(special)));
+        }
+        analysis.body(body);
+        let mut symbols = analysis.symbols;
+        let loads = symbols.loads.clone();
+        for (var, load) in &loads {
+            if *load == Load::Resolve {
+                symbols.stores.insert(self.table.vars[*var].name);
+            }
+        }
+        let scope = self.table.push(symbols);
+        let frame = Frame {
+            scope,
+            function,
+            soft: false,
+            escape: Escape::Never,
+            in_loop: false,
+        };
+        let mut entry = self.entry(frame, true);
+        let sources = self.table.stored(around.map_or(self.root_scope, |frame| frame.scope));
+        for (var, load) in loads {
+            let (name, slot) = (self.table.vars[var].name, self.table.vars[var].slot);
+            if load != Load::Resolve {
+                continue;
+            }
+            // What the template has exported hides the context; what is set around a scoped block hides both.
+            for (known, outer) in self.table.stored(self.root_scope).into_iter().chain(sources.clone()) {
+                if known == name {
+                    entry.push(Init {
+                        slot,
+                        from: InitFrom::AliasIfSet(self.place(function, outer)),
+                    });
+                }
+            }
+        }
+        let block_index = self.blocks.iter().position(|block| *block == name).unwrap_or_default();
+        for (special, var) in special_slots {
+            entry.push(Init {
+                slot: self.table.vars[var].slot,
+                from: match special {
+                    "self" => InitFrom::TemplateReference,
+                    _ => InitFrom::Super(block_index as u32),
+                },
+            });
+        }
+        self.function(function, entry, |compiler| compiler.body(body, frame))
+    }
+
+    /// Writes a function: `body` writes its statements.
+    fn function(
+        &mut self,
+        function: FunctionId,
+        entry: Vec<Init>,
+        body: impl FnOnce(&mut Self) -> Result<Block<'p>>,
+    ) -> Result<Function<'p>> {
+        let outer_cost = std::mem::take(&mut self.cost);
+        let mut body = body(self)?;
+        body.cost = std::mem::replace(&mut self.cost, outer_cost + 1);
+        Ok(Function {
+            slots: self.table.functions[function].slots,
+            entry: entry.into(),
+            body,
+            keeps_frame: self.table.functions[function].keeps_frame,
+        })
+    }
+
+    /// What has to be done when the scope of `frame` is entered; in a `fresh` frame all slots are missing already.
+    fn entry(&mut self, frame: Frame, fresh: bool) -> Vec<Init> {
+        let loads = self.table.scopes[frame.scope].loads.clone();
+        let parent = self.table.scopes[frame.scope].parent;
+        let mut entry = Vec::new();
+        for (var, load) in loads {
+            let (name, slot) = (self.table.vars[var].name, self.table.vars[var].slot);
+            let from = match load {
+                Load::Parameter => continue,
+                Load::Undefined if fresh => continue,
+                Load::Undefined => InitFrom::Missing,
+                Load::Resolve if self.table.scopes[frame.scope].stores.contains(name) => {
+                    InitFrom::Context(self.context_id(name))
+                }
+                Load::Resolve => continue,
+                Load::Alias(outer) => match parent.and_then(|parent| self.table.load_of(parent, outer)) {
+                    Some((Load::Resolve, false)) => InitFrom::Context(self.context_id(name)),
+                    _ => InitFrom::Alias(self.place(frame.function, outer)),
+                },
+            };
+            entry.push(Init { slot, from });
+        }
+        entry
+    }
+
+    /// The slots of the scope of `frame`, to be set to missing when it is left; only if a macro was defined inside, as
+    /// nothing else can read them then.
+    fn leave(&self, frame: Frame, macros_before: usize) -> Box<[u32]> {
+        if self.macros == macros_before {
+            return Box::default();
+        }
+        let symbols = &self.table.scopes[frame.scope];
+        symbols.loads.iter().map(|(var, _)| self.table.vars[*var].slot).collect()
+    }
+
+    /// Where `var` is for the code of `function`.
+    fn place(&self, function: FunctionId, var: VarId) -> Place {
+        let var = self.table.vars[var];
+        if var.function == function {
+            return Place::Local(var.slot);
+        }
+        if var.function == 0 {
+            return Place::Root(var.slot);
+        }
+        let mut links = 0;
+        let mut at = function;
+        while at != var.function {
+            match self.table.functions[at].parent {
+                Some(parent) => at = parent,
+                None => break,
+            }
+            links += 1;
+        }
+        Place::Outer(links, var.slot)
+    }
+
+    fn context_id(&mut self, name: &'p str) -> u32 {
+        *self.context_ids.entry(name).or_insert_with(|| {
+            self.context.push(name);
+            self.context.len() as u32 - 1
+        })
+    }
+
+    /// A macro is defined in `function`: its frame, and those around it, may be read later.
+    fn keep_frames(&mut self, function: FunctionId) {
+        self.macros += 1;
+        let mut next = Some(function);
+        while let Some(function) = next {
+            self.table.functions[function].keeps_frame = true;
+            next = self.table.functions[function].parent;
+        }
+    }
+}
+
+fn find_blocks<'t, 'p>(body: &'t [Stmt<'p>], blocks: &mut Vec<(&'p str, &'t [Stmt<'p>])>) -> Result<()> {
+    for stmt in body {
+        if let StmtKind::Block { name, body, .. } = &stmt.kind {
+            if blocks.iter().any(|(known, _)| known == name) {
+                return Err(
+                    Error::new(ErrorKind::Syntax, format!("block '{name}' defined twice")).at_offset(stmt.span.offset)
+                );
+            }
+            blocks.push((name, body));
+        }
+        let mut result = Ok(());
+        each_expr_and_body(stmt, &mut |inside| {
+            if let (Inside::Body(body), Ok(())) = (inside, &result) {
+                result = find_blocks(body, blocks);
+            }
+        });
+        result?;
+    }
+    Ok(())
+}
+
+fn syntax_error(err: &crate::syntax::SyntaxError) -> Error {
+    Error::new(ErrorKind::Syntax, err.kind().to_string()).at_offset(err.span().offset)
+}

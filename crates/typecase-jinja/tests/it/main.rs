@@ -1,0 +1,3 @@
+//! The tests of this crate that need more than one module or a reference.
+
+mod syntax;

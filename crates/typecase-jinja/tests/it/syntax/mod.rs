@@ -1,0 +1,4 @@
+//! Lexer and parser.
+
+mod dump;
+mod reference;

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# The one test command, for people and CI: every test of the project, and all references that can be run here.
+#
+#   scripts/test.sh           everything
+#   scripts/test.sh --quick   the Rust tests only: no Python, no packages fetched
+#
+# The references (Python Jinja2 as transformers runs it, tiktoken, tokenizers) are installed into .cache/, once. What
+# needs data that is not here says so and is counted as skipped.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+quick=${1:-}
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+failed=0
+
+step() { # step NAME COMMAND...: runs it, keeps its output for the counts, goes on when it fails
+    local name=$1
+    shift
+    printf '\n== %s\n' "$name"
+    if ! "$@" 2>&1 | tee -a "$log"; then
+        echo "step failed: $name" | tee -a "$log"
+        failed=$((failed + 1))
+    fi
+}
+
+if [ "$quick" != --quick ]; then
+    scripts/setup_references.sh
+    export TYPECASE_ORACLE_PYTHON="$PWD/.cache/oracle/bin/python"
+fi
+
+step "Rust tests" cargo test --workspace --all-features --locked
+
+# "test result: ok. 12 passed; 0 failed; 1 ignored", "equal 470, different 6, ... skipped 0", "41 passed, 2 skipped in 3 s"
+awk -v steps="$failed" '
+    /^test result:/ { passed += $4; failed += $6; skipped += $8 }
+    /^[a-z0-9_. -]+: equal [0-9]+,/ {
+        for (i = 1; i < NF; i++) {
+            if ($i == "equal" || $i == "error-agreement") passed += $(i + 1)
+            if ($i == "different") failed += $(i + 1)
+            if ($i == "skipped") skipped += $(i + 1)
+        }
+    }
+    /^=+ .*[0-9]+ (passed|failed|skipped).* in [0-9.]+s/ {
+        for (i = 2; i <= NF; i++) {
+            if ($i ~ /^passed/) passed += $(i - 1)
+            if ($i ~ /^(failed|error)/) failed += $(i - 1)
+            if ($i ~ /^skipped/) skipped += $(i - 1)
+        }
+    }
+    END {
+        if (steps > 0 && failed == 0) failed = steps
+        printf "\n%d passed, %d failed, %d skipped\n", passed, failed, skipped
+    }' "$log"
+[ "$failed" -eq 0 ]
