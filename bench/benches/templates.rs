@@ -23,7 +23,9 @@ fn bench(c: &mut Criterion) -> Result<(), String> {
         let peers = TemplatePeers::compile(template);
         for workload in &workloads {
             // What the reference refuses has no right answer to be fast at.
-            let Expected::Text(expected) = reference.expected(&template.name, workload.name)? else { continue };
+            let Expected::Text(expected) = reference.expected(&template.name, workload.name)? else {
+                continue;
+            };
             for stage in Stage::ALL {
                 let id = format!("render/{}/{}/{}", template.name, workload.name, stage.name());
                 let contenders = peers.contenders(stage, &workload.json, &expected);

@@ -29,7 +29,12 @@ fn bench(c: &mut Criterion) -> Result<(), String> {
         }
         let warm = TokenPeers::load(template, &directory, Cache::Warm)?;
         let bytes = turns.iter().map(String::len).sum();
-        contender_group::run(c, &format!("tokens/{}/w5", template.name), bytes, warm.conversations(&turns));
+        contender_group::run(
+            c,
+            &format!("tokens/{}/w5", template.name),
+            bytes,
+            warm.conversations(&turns),
+        );
     }
     Ok(())
 }

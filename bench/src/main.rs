@@ -8,10 +8,7 @@ use std::{
 use typecase_bench::{
     Contender, Stage,
     measure::{Clock, Plan, Timing, interleaved},
-    peers::{
-        TemplatePeers, kimi_k3,
-        tokens::{Cache, TokenPeers, model_directory},
-    },
+    peers::{TemplatePeers, kimi_k3},
     reference::{Expected, Reference},
     report::{self, Row},
     templates, workload,
@@ -52,6 +49,7 @@ fn main() {
         let done = match suite.as_str() {
             "templates" => compare_templates(&options),
             "kimi_k3" => compare_kimi_k3(&options),
+            #[cfg(feature = "tokens")]
             "tokens" => compare_tokens(&options),
             other => Err(format!("no suite {other:?}")),
         };
@@ -103,7 +101,10 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
         }
     }
     if options.suites.is_empty() {
-        options.suites = ["templates", "kimi_k3", "tokens"].map(str::to_owned).to_vec();
+        options.suites = ["templates", "kimi_k3"].map(str::to_owned).to_vec();
+        if cfg!(feature = "tokens") {
+            options.suites.push("tokens".to_owned());
+        }
     }
     Ok(options)
 }
@@ -220,7 +221,9 @@ fn compare_kimi_k3(options: &Options) -> Result<(), String> {
 }
 
 /// Models whose vocabulary lies in the models directory, by the name of their template.
+#[cfg(feature = "tokens")]
 fn compare_tokens(options: &Options) -> Result<(), String> {
+    use typecase_bench::peers::tokens::{Cache, TokenPeers, model_directory};
     println!("\n# Token ids, from request JSON");
     let workloads = workloads(options)?;
     let turns = workload::turns()?;

@@ -8,7 +8,10 @@ use typecase_bench::{Contender, Verdict};
 /// Runs all contenders as the group `id`. One that fails is left out: `compare` says why.
 pub fn run(c: &mut Criterion, id: &str, bytes: usize, contenders: Vec<Contender<'_>>) {
     let mut group = c.benchmark_group(id);
-    group.warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1)).sample_size(30);
+    group
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(1))
+        .sample_size(30);
     group.throughput(Throughput::Bytes(bytes as u64));
     for mut contender in contenders {
         let name = match contender.verdict {

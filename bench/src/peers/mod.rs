@@ -15,6 +15,7 @@ pub mod hf_chat_template;
 pub mod kimi_k3;
 pub mod llm_tokenizer;
 pub mod minijinja;
+#[cfg(feature = "tokens")]
 pub mod tokens;
 pub mod typecase;
 
@@ -66,7 +67,10 @@ impl TemplatePeers {
     pub fn compile(template: &ChatTemplate) -> Self {
         Self {
             own: typecase::Typecase::new(template),
-            compiled: TEMPLATE_PEERS.iter().map(|(name, make)| (*name, make(template))).collect(),
+            compiled: TEMPLATE_PEERS
+                .iter()
+                .map(|(name, make)| (*name, make(template)))
+                .collect(),
         }
     }
 
@@ -77,19 +81,16 @@ impl TemplatePeers {
             Ok(own) => own.contenders(stage, json, expected),
             Err(message) => vec![Contender::new("typecase", Verdict::Fails(message.clone()), || ())],
         };
-        let peers = self.compiled
-            .iter()
-            .filter_map(|(name, peer)| match peer {
-                Err(message) => Some(Contender::new(name, Verdict::Fails(message.clone()), || ())),
-                Ok(peer) => {
-                    let render = peer.prepare(stage, json)?;
-                    let verdict = verdict(&render(), expected);
-                    Some(Contender::new(peer.name(), verdict, move || {
-                        std::hint::black_box(render()).ok();
-                    }))
-                }
-            })
-            ;
+        let peers = self.compiled.iter().filter_map(|(name, peer)| match peer {
+            Err(message) => Some(Contender::new(name, Verdict::Fails(message.clone()), || ())),
+            Ok(peer) => {
+                let render = peer.prepare(stage, json)?;
+                let verdict = verdict(&render(), expected);
+                Some(Contender::new(peer.name(), verdict, move || {
+                    std::hint::black_box(render()).ok();
+                }))
+            }
+        });
         own.into_iter().chain(peers).collect()
     }
 }

@@ -53,13 +53,22 @@ impl Typecase {
         let format = ChatTemplate::compile(&template.source, SPECIAL_TOKENS.into_iter().collect()).map_err(text)?;
         let engine = Template::compile(&template.source).map_err(text)?;
         let reads_clock = template.source.contains("strftime_now");
-        Ok(Self { format, engine, arguments: template.arguments, reads_clock })
+        Ok(Self {
+            format,
+            engine,
+            arguments: template.arguments,
+            reads_clock,
+        })
     }
 
     fn now(&self) -> Option<LocalTime> {
         self.reads_clock.then(|| {
             let now = chrono::Local::now();
-            LocalTime::from_unix(now.timestamp(), now.timestamp_subsec_micros(), now.offset().local_minus_utc())
+            LocalTime::from_unix(
+                now.timestamp(),
+                now.timestamp_subsec_micros(),
+                now.offset().local_minus_utc(),
+            )
         })
     }
 
@@ -70,7 +79,9 @@ impl Typecase {
         }
         let mut options = RenderOptions::default();
         options.now = self.now();
-        self.format.render_arguments(&arguments, request.value(), request.arena(), &options).map_err(text)
+        self.format
+            .render_arguments(&arguments, request.value(), request.arena(), &options)
+            .map_err(text)
     }
 
     /// The variables of the template, for the engine alone.
@@ -84,7 +95,10 @@ impl Typecase {
             (Value::Str("messages".into()), messages),
             (Value::Str("tools".into()), request.tools().unwrap_or(none)),
             (Value::Str("documents".into()), none),
-            (Value::Str("add_generation_prompt".into()), Value::Bool(true, Origin::COMPUTED)),
+            (
+                Value::Str("add_generation_prompt".into()),
+                Value::Bool(true, Origin::COMPUTED),
+            ),
         ];
         variables.extend(SPECIAL_TOKENS.map(|(name, token)| (Value::Str(name.into()), Value::Str(token.into()))));
         Ok(Value::Dict(request.arena().dict(&mut variables, Origin::COMPUTED)))
@@ -96,13 +110,18 @@ impl Typecase {
     }
 
     fn output(&self, json: &str) -> Output {
-        Kept::default().parse(json, |request| self.render(request).map(|prompt| prompt.text().to_owned()))?
+        Kept::default().parse(json, |request| {
+            self.render(request).map(|prompt| prompt.text().to_owned())
+        })?
     }
 
     fn engine_output(&self, json: &str) -> Output {
         Kept::default().parse(json, |request| {
             let (variables, options) = (self.variables(request)?, self.options(true));
-            self.engine.render(&variables, request.arena(), &options).map(|rendered| rendered.text).map_err(text)
+            self.engine
+                .render(&variables, request.arena(), &options)
+                .map(|rendered| rendered.text)
+                .map_err(text)
         })?
     }
 
@@ -110,10 +129,14 @@ impl Typecase {
     pub fn contenders<'a>(&'a self, stage: Stage, json: &'a str, expected: &str) -> Vec<Contender<'a>> {
         let mut kept = Kept::default();
         match stage {
-            Stage::Json => vec![Contender::new("typecase", reference::verdict(&self.output(json), expected), move || {
-                let done = kept.parse(json, |request| std::hint::black_box(self.render(request)).is_ok());
-                std::hint::black_box(done).ok();
-            })],
+            Stage::Json => vec![Contender::new(
+                "typecase",
+                reference::verdict(&self.output(json), expected),
+                move || {
+                    let done = kept.parse(json, |request| std::hint::black_box(self.render(request)).is_ok());
+                    std::hint::black_box(done).ok();
+                },
+            )],
             Stage::Request => {
                 let verdict = reference::verdict(&self.output(json), expected);
                 let contender = Contender::new("typecase", verdict, move || {
@@ -124,7 +147,10 @@ impl Typecase {
                     });
                     std::hint::black_box(done).ok();
                 });
-                vec![Contender { per_run: RENDERS_PER_PARSE, ..contender }]
+                vec![Contender {
+                    per_run: RENDERS_PER_PARSE,
+                    ..contender
+                }]
             }
             Stage::Value => {
                 let verdict = reference::verdict(&self.engine_output(json), expected);
@@ -155,25 +181,44 @@ impl Typecase {
             });
             std::hint::black_box(done).ok();
         });
-        Contender { per_run: RENDERS_PER_PARSE, ..contender }
+        Contender {
+            per_run: RENDERS_PER_PARSE,
+            ..contender
+        }
     }
 }
 
 /// Replaces each `tool_calls[].function.arguments` string by the value it spells.
 fn decode_arguments<'a>(messages: Value<'a>, arena: &'a Arena) -> Result<Value<'a>, String> {
-    let Some(list) = messages.as_list() else { return Ok(messages) };
+    let Some(list) = messages.as_list() else {
+        return Ok(messages);
+    };
     let mut items = list.items().to_vec();
     for message in &mut items {
-        let Some(calls) = message.lookup("tool_calls").and_then(|calls| calls.as_list()) else { continue };
+        let Some(calls) = message.lookup("tool_calls").and_then(|calls| calls.as_list()) else {
+            continue;
+        };
         let mut decoded = calls.items().to_vec();
         for call in &mut decoded {
-            let Some(function) = call.lookup("function") else { continue };
+            let Some(function) = call.lookup("function") else {
+                continue;
+            };
             if let Some(spelled) = function.lookup("arguments").and_then(|arguments| arguments.as_str()) {
                 let arguments = parse_str(spelled, arena).map_err(text)?;
-                *call = replaced(*call, "function", replaced(function, "arguments", arguments, arena), arena);
+                *call = replaced(
+                    *call,
+                    "function",
+                    replaced(function, "arguments", arguments, arena),
+                    arena,
+                );
             }
         }
-        *message = replaced(*message, "tool_calls", Value::List(arena.list(&decoded, calls.origin())), arena);
+        *message = replaced(
+            *message,
+            "tool_calls",
+            Value::List(arena.list(&decoded, calls.origin())),
+            arena,
+        );
     }
     Ok(Value::List(arena.list(&items, list.origin())))
 }
@@ -191,7 +236,9 @@ fn replaced<'a>(dict: Value<'a>, key: &str, value: Value<'a>, arena: &'a Arena) 
 }
 
 fn kimi_k3<'a>(request: &ChatRequest<'a>) -> Result<Prompt<'a>, String> {
-    KimiK3::default().render(request, &RenderOptions::default()).map_err(text)
+    KimiK3::default()
+        .render(request, &RenderOptions::default())
+        .map_err(text)
 }
 
 /// Kimi K3 from JSON, in segments.
