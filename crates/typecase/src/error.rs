@@ -514,7 +514,10 @@ impl fmt::Display for ErrorKind {
                 write!(f, ": {kind}: {message}")
             }
             Self::NoDefaultTemplate { names } => {
-                write!(f, "the model has several chat templates and none is called \"default\": ")?;
+                write!(
+                    f,
+                    "the model has several chat templates and none is called \"default\": "
+                )?;
                 write!(f, "{}", names.join(", "))
             }
             Self::UnknownId { id } => write!(f, "the vocabulary has no token with the id {id}"),

@@ -39,8 +39,8 @@ use crate::error::Result;
 use crate::prompt::{Prompt, Rendered, Writer};
 use crate::request::ChatRequest;
 use std::sync::Arc;
-use typecase_jinja::{Options, Template};
 use typecase_jinja::value::{Arena, Origin, Run, Value};
+use typecase_jinja::{Options, Template};
 
 /// Units of work that a template may spend on a request of no size: well under a second.
 const WORK: u64 = 25_000_000;
