@@ -53,12 +53,7 @@ pub(crate) fn render(template: &ChatTemplate, conversation: Value<'_>, options: 
     render_in(template, conversation, options, &arena)
 }
 
-fn render_in<'a>(
-    template: &ChatTemplate,
-    conversation: Value<'a>,
-    options: &RenderOptions,
-    arena: &'a Arena,
-) -> Found {
+fn render_in<'a>(template: &ChatTemplate, conversation: Value<'a>, options: &RenderOptions, arena: &'a Arena) -> Found {
     let arguments = arguments(conversation);
     match template.render_arguments(&arguments, conversation, arena, options) {
         Ok(prompt) => Found::Text {

@@ -14,7 +14,9 @@ pub(crate) fn map<S, R: Send>(
 ) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(count));
-    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(count.max(1));
+    let threads = thread::available_parallelism()
+        .map_or(1, NonZero::get)
+        .min(count.max(1));
     thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {

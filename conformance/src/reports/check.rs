@@ -48,7 +48,10 @@ fn one(case: &Case<'_>, name: &str, value: Value<'_>, got: &Got) -> Verdict {
         "error_kind" | "error_contains" | "fault" | "when" => {
             return match got {
                 Got::Refused(failure) => of_failure(name, value, failure),
-                Got::Prompt(prompt) => Fails(format!("rendered {:?}", prompt.text.chars().take(80).collect::<String>())),
+                Got::Prompt(prompt) => Fails(format!(
+                    "rendered {:?}",
+                    prompt.text.chars().take(80).collect::<String>()
+                )),
             };
         }
         "process_survives" | "no_fallback" => return Holds,
@@ -56,8 +59,13 @@ fn one(case: &Case<'_>, name: &str, value: Value<'_>, got: &Got) -> Verdict {
         "reported" => return Later(SERVE),
         "engines" | "ids_outside_placeholders_unchanged" | "no_decode" => return Later(ENGINE),
         "health_answers_within_ms" | "refused_early_when_over" => return Later(SERVER),
-        "decodes_to_text" | "token_mask_follows_spans" | "mask_covers" | "mask_excludes" | "mask_option"
-        | "mask_survives_expansion" | "ids_equal_reference" => return Later(TOKENIZER),
+        "decodes_to_text"
+        | "token_mask_follows_spans"
+        | "mask_covers"
+        | "mask_excludes"
+        | "mask_option"
+        | "mask_survives_expansion"
+        | "ids_equal_reference" => return Later(TOKENIZER),
         "incremental_equals_full" => return Later("incremental rendering"),
         _ => {}
     }
@@ -76,7 +84,9 @@ fn of_failure(name: &str, value: Value<'_>, failure: &Failure) -> Verdict {
         // In exact mode, only messages of `raise_exception` need to be Python's.
         _ => strings(value).iter().all(|part| refusal.shown.contains(part)),
     };
-    verdict(holds, || format!("{} error, fault {:?}: {}", refusal.kind, failure.fault, refusal.shown))
+    verdict(holds, || {
+        format!("{} error, fault {:?}: {}", refusal.kind, failure.fault, refusal.shown)
+    })
 }
 
 fn fault_name(fault: Fault) -> &'static str {
@@ -95,17 +105,26 @@ fn of_prompt(case: &Case<'_>, name: &str, value: Value<'_>, prompt: &Rendered) -
         }),
         "segments" => segments(value, prompt),
         "renders" => Holds,
-        "contains" => verdict(strings(value).iter().all(|part| text.contains(part)), || text.to_owned()),
-        "not_contains" => verdict(!strings(value).iter().any(|part| text.contains(part)), || text.to_owned()),
+        "contains" => verdict(strings(value).iter().all(|part| text.contains(part)), || {
+            text.to_owned()
+        }),
+        "not_contains" => verdict(!strings(value).iter().any(|part| text.contains(part)), || {
+            text.to_owned()
+        }),
         "in_order" => verdict(in_order(text, &strings(value)), || text.to_owned()),
         "media_count" => media_count(case, value, prompt),
         "control_tokens" => control_tokens(value, prompt),
         "same_as" => variant(case, value, |other| same_text(text, other)),
         "differs_from" => all(value, |replaced| {
-            variant(case, replaced, |other| verdict(text != other, || format!("{replaced:?} gives the same")))
+            variant(case, replaced, |other| {
+                verdict(text != other, || format!("{replaced:?} gives the same"))
+            })
         }),
         "same_as_template" => variant(case, value, |other| {
-            same_text(value.lookup("text").and_then(|text| text.as_str()).unwrap_or_default(), other)
+            same_text(
+                value.lookup("text").and_then(|text| text.as_str()).unwrap_or_default(),
+                other,
+            )
         }),
         "ignored" => {
             let arena = Arena::new();
@@ -131,7 +150,9 @@ fn any_of(case: &Case<'_>, alternatives: Value<'_>, got: &Got) -> Verdict {
     let mut later = None;
     let mut fails = Vec::new();
     for alternative in alternatives.as_list().map_or(&[][..], |list| list.items()) {
-        let Some(expected) = alternative.as_dict() else { continue };
+        let Some(expected) = alternative.as_dict() else {
+            continue;
+        };
         let verdicts = check(case, expected, got);
         if verdicts.iter().all(|(_, verdict)| *verdict == Holds) {
             return Holds;
@@ -161,7 +182,9 @@ fn segments(value: Value<'_>, prompt: &Rendered) -> Verdict {
     let expected: Option<Vec<(String, bool)>> = value
         .as_list()
         .and_then(|pairs| pairs.items().iter().map(pair).collect());
-    verdict(expected.as_ref() == Some(&prompt.segments), || format!("{:?}", prompt.segments))
+    verdict(expected.as_ref() == Some(&prompt.segments), || {
+        format!("{:?}", prompt.segments)
+    })
 }
 
 /// As far as the prompt decides it: what a tokenizer makes of it comes later.
@@ -210,13 +233,16 @@ fn bounded(case: &Case<'_>, value: Value<'_>) -> Verdict {
 }
 
 fn linear(case: &Case<'_>, value: Value<'_>) -> Verdict {
-    let turns: Option<Vec<usize>> = value.lookup("turns").and_then(|turns| turns.as_list()).and_then(|turns| {
-        let turn = |turn: &Value<'_>| match turn {
-            Value::Int(turn, _) => usize::try_from(*turn).ok(),
-            _ => None,
-        };
-        turns.items().iter().map(turn).collect()
-    });
+    let turns: Option<Vec<usize>> = value
+        .lookup("turns")
+        .and_then(|turns| turns.as_list())
+        .and_then(|turns| {
+            let turn = |turn: &Value<'_>| match turn {
+                Value::Int(turn, _) => usize::try_from(*turn).ok(),
+                _ => None,
+            };
+            turns.items().iter().map(turn).collect()
+        });
     let (Some([few, many]), Some(max_ratio)) = (turns.as_deref(), value.lookup("max_ratio").and_then(seconds)) else {
         return Fails("no `turns` or no `max_ratio`".to_owned());
     };

@@ -123,7 +123,9 @@ impl Subject {
         let arena = Arena::new();
         let rendered = match self {
             Subject::Broken(err) => return Got::Refused(Failure::new(err, true)),
-            Subject::Missing(_) => return Got::Refused(Failure::new(&Error::new(typecase::ErrorKind::UnresolvedTool), true)),
+            Subject::Missing(_) => {
+                return Got::Refused(Failure::new(&Error::new(typecase::ErrorKind::UnresolvedTool), true));
+            }
             Subject::Templates(templates) => render_template(templates, body, options, &arena),
             Subject::KimiK3(format) => render_native(format, body, options, &arena),
         };
@@ -177,7 +179,9 @@ fn render_native(format: &KimiK3, body: &Body, options: &RenderOptions, arena: &
 /// Arguments as a request: `kwargs` has another name there.
 fn as_request(arguments: &str) -> String {
     let arena = Arena::new();
-    let fields = json::parse_str(arguments, &arena).ok().and_then(|value| value.as_dict());
+    let fields = json::parse_str(arguments, &arena)
+        .ok()
+        .and_then(|value| value.as_dict());
     let mut out = "{".to_owned();
     for (name, value) in fields.into_iter().flat_map(|fields| fields.str_entries()) {
         if out.len() > 1 {

@@ -69,7 +69,11 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     let golden = Golden::read(&args.goldens)?;
     let now = args.now.as_deref().or(golden.now.as_deref());
     let options = crate::clock::options_at(now)?;
-    let token_names: TokenNames = golden.special_tokens.iter().map(|(name, token)| (name, token)).collect();
+    let token_names: TokenNames = golden
+        .special_tokens
+        .iter()
+        .map(|(name, token)| (name, token))
+        .collect();
     let mut templates = read_templates(&args.templates)?;
     templates.retain(|template| template.name.contains(&args.only));
     let conversations = read_conversations(&args.conversations)?;
@@ -121,7 +125,11 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     report.print("templates", args.show)?;
     print_groups(&mut out, groups, args.show)?;
     if args.only.is_empty() && golden.len() > compared {
-        writeln!(out, "  {} results of the goldens were not rendered here", golden.len() - compared)?;
+        writeln!(
+            out,
+            "  {} results of the goldens were not rendered here",
+            golden.len() - compared
+        )?;
     }
     Ok(report.agrees())
 }
@@ -186,9 +194,10 @@ fn render(template: &typecase::Result<ChatTemplate>, conversation: &str, options
 fn compare(expected: Option<&Expected>, found: &Found) -> (Outcome, Option<String>) {
     match (expected, found) {
         (None, _) => (Outcome::Skipped("which the goldens have not".to_owned()), None),
-        (Some(Expected::Text { address: true, .. }), Found::Text { .. }) => {
-            (Outcome::Skipped("which print the address of an object".to_owned()), None)
-        }
+        (Some(Expected::Text { address: true, .. }), Found::Text { .. }) => (
+            Outcome::Skipped("which print the address of an object".to_owned()),
+            None,
+        ),
         (
             Some(Expected::Text { text, spans, .. }),
             Found::Text {
@@ -197,7 +206,10 @@ fn compare(expected: Option<&Expected>, found: &Found) -> (Outcome, Option<Strin
             },
         ) => {
             if text != ours {
-                return (Outcome::Different(difference(text, ours)), Some("another text".to_owned()));
+                return (
+                    Outcome::Different(difference(text, ours)),
+                    Some("another text".to_owned()),
+                );
             }
             match spans {
                 Some(spans) if spans != our_spans => {
@@ -245,7 +257,10 @@ pub(crate) fn difference(expected: &str, found: &str) -> String {
         .map_or_else(|| expected.len().min(found.len()), |((at, _), _)| at);
     let excerpt = |text: &str| {
         let start = text[..same].char_indices().rev().nth(BEFORE).map_or(0, |(at, _)| at);
-        let end = text[same..].char_indices().nth(AFTER).map_or(text.len(), |(at, _)| same + at);
+        let end = text[same..]
+            .char_indices()
+            .nth(AFTER)
+            .map_or(text.len(), |(at, _)| same + at);
         text[start..end].to_owned()
     };
     format!(
@@ -298,7 +313,10 @@ fn read_conversations(path: &Path) -> Result<Vec<Named>> {
 }
 
 fn meta(golden: &Golden, now: Option<&str>, templates: usize, conversations: usize) -> String {
-    let mut out = format!("{{\"meta\": {{\"typecase\": \"{}\", \"now\": ", env!("CARGO_PKG_VERSION"));
+    let mut out = format!(
+        "{{\"meta\": {{\"typecase\": \"{}\", \"now\": ",
+        env!("CARGO_PKG_VERSION")
+    );
     json::write_str(&mut out, now.unwrap_or_default(), false);
     out.push_str(", \"special_tokens\": {");
     for (i, (name, token)) in golden.special_tokens.iter().enumerate() {
@@ -309,7 +327,9 @@ fn meta(golden: &Golden, now: Option<&str>, templates: usize, conversations: usi
         out.push_str(": ");
         json::write_str(&mut out, token, false);
     }
-    out.push_str(&format!("}}, \"templates\": {templates}, \"conversations\": {conversations}}}}}"));
+    out.push_str(&format!(
+        "}}, \"templates\": {templates}, \"conversations\": {conversations}}}}}"
+    ));
     out
 }
 

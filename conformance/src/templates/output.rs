@@ -34,7 +34,10 @@ pub(super) fn line(template: &str, conversation: &str, found: &Found) -> String 
             message,
             ..
         }) => {
-            let _ = write!(out, ", \"error\": {{\"kind\": \"{kind}\", \"type\": \"{exception}\", \"message\": ");
+            let _ = write!(
+                out,
+                ", \"error\": {{\"kind\": \"{kind}\", \"type\": \"{exception}\", \"message\": "
+            );
             let cut: String = match *kind {
                 "raise_exception" => message.clone(),
                 _ => message.chars().take(MAX_MESSAGE).collect(),

@@ -36,8 +36,34 @@ def environment() -> jinja2.sandbox.ImmutableSandboxedEnvironment:
     def raise_exception(message):
         raise jinja2.exceptions.TemplateError(message)
 
+    class Dict:
+        def __call__(self, *args, **kwargs):
+            return dict(*args, **kwargs)
+
+        def fromkeys(self, *args, **kwargs):
+            return dict.fromkeys(*args, **kwargs)
+
+    class Namespace(jinja2.utils.Namespace):
+        def __init__(*args, **kwargs):
+            self, args = args[0], args[1:]
+            attributes = dict(*args, **kwargs)
+            for name in attributes:
+                Namespace.check(name)
+            jinja2.utils.Namespace.__init__(self, attributes)
+
+        def __setitem__(self, name, value):
+            Namespace.check(name)
+            jinja2.utils.Namespace.__setitem__(self, name, value)
+
+        @staticmethod
+        def check(name):
+            if isinstance(name, str) and name.startswith("_"):
+                raise jinja2.exceptions.SecurityError(name)
+
     env.filters["tojson"] = tojson
     env.globals["raise_exception"] = raise_exception
+    env.globals["dict"] = Dict()
+    env.globals["namespace"] = Namespace
     return env
 
 

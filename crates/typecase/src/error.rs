@@ -214,6 +214,13 @@ pub enum ErrorKind {
         /// What is wrong with it.
         reason: String,
     },
+    /// A model has neither a native prompt format nor a chat template.
+    NoFormat {
+        /// Where the model is.
+        model: String,
+        /// Its `model_type`.
+        model_type: Option<String>,
+    },
     /// A model directory has no vocabulary that can be read.
     NoVocabulary {
         /// The directory.
@@ -279,6 +286,7 @@ impl ErrorKind {
             Self::NoModelDirectory { .. } => "no_model_directory",
             Self::MissingModelFile { .. } => "missing_model_file",
             Self::BrokenModelFile { .. } => "broken_model_file",
+            Self::NoFormat { .. } => "no_format",
             Self::NoVocabulary { .. } => "no_vocabulary",
             Self::PlaceholderNotOneId { .. } => "placeholder_not_one_id",
             Self::Encoding { .. } => "encoding",
@@ -323,6 +331,7 @@ impl ErrorKind {
             | Self::NoModelDirectory { .. }
             | Self::MissingModelFile { .. }
             | Self::BrokenModelFile { .. }
+            | Self::NoFormat { .. }
             | Self::NoVocabulary { .. }
             | Self::PlaceholderNotOneId { .. }
             | Self::Encoding { .. }
@@ -514,13 +523,26 @@ impl fmt::Display for ErrorKind {
                 write!(f, ": {kind}: {message}")
             }
             Self::NoDefaultTemplate { names } => {
-                write!(f, "the model has several chat templates and none is called \"default\": ")?;
+                write!(
+                    f,
+                    "the model has several chat templates and none is called \"default\": "
+                )?;
                 write!(f, "{}", names.join(", "))
             }
             Self::UnknownId { id } => write!(f, "the vocabulary has no token with the id {id}"),
             Self::NoModelDirectory { directory } => write!(f, "{directory} is no directory"),
             Self::MissingModelFile { file } => write!(f, "{file} is missing"),
             Self::BrokenModelFile { file, reason } => write!(f, "{file}: {reason}"),
+            Self::NoFormat { model, model_type } => {
+                write!(
+                    f,
+                    "{model} has no chat template, and there is no format of its own for "
+                )?;
+                match model_type {
+                    Some(model_type) => write!(f, "the model type {model_type}"),
+                    None => f.write_str("a model whose config.json names no model_type"),
+                }
+            }
             Self::NoVocabulary { directory } => write!(
                 f,
                 "no vocabulary in {directory}; looked for tokenizer.json, tiktoken.model and tekken.json"

@@ -7,8 +7,11 @@ mod templates;
 pub use files::ModelFiles;
 pub use templates::NamedTemplate;
 
+use crate::format::chat_template::ChatTemplates;
+use crate::format::{Format, KimiK3, RenderOptions};
 use crate::prompt::{Prompt, SpecialTokens};
-use crate::tokenizer::{Tokenizer, Tokens};
+use crate::request::ChatRequest;
+use crate::tokenizer::{TokenOrigins, Tokenizer, Tokens, Trust};
 use crate::{Error, ErrorKind, Result};
 use std::path::Path;
 use typecase_jinja::value::{Arena, Value};
@@ -23,7 +26,17 @@ pub struct Model {
     special_tokens: Vec<(String, String)>,
     templates: Vec<NamedTemplate>,
     stop_ids: Vec<u32>,
+    language: Language,
     tokenizer: Tokenizer,
+}
+
+/// What the model's prompts are written in.
+#[derive(Debug)]
+enum Language {
+    Native(Box<dyn Format>),
+    Templates(ChatTemplates),
+    /// Neither a native format nor a template: only the vocabulary can be used.
+    Unknown,
 }
 
 const CONFIG: &str = "config.json";
@@ -68,6 +81,19 @@ impl Model {
             });
         let special_tokens = special_tokens::named(&files)?;
         let templates = NamedTemplate::find(&files)?;
+        let language = match model_type.as_deref() {
+            Some("kimi_k3") => Language::Native(Box::new(KimiK3::default())),
+            _ if templates.is_empty() => Language::Unknown,
+            _ => {
+                let sources = templates
+                    .iter()
+                    .map(|found| (found.name.as_str(), found.source.as_str()));
+                Language::Templates(ChatTemplates::compile(
+                    sources,
+                    &special_tokens.iter().cloned().collect(),
+                )?)
+            }
+        };
         let tokenizer = Tokenizer::from_files(&files)?;
         let stop_ids = stop_ids(&files, parsed, &special_tokens, &tokenizer)?;
         check_placeholders(&files, model_type.as_deref(), parsed, &tokenizer)?;
@@ -79,8 +105,40 @@ impl Model {
             special_tokens,
             templates,
             stop_ids,
+            language,
             tokenizer,
         })
+    }
+
+    /// The format of the prompts of a request: the model's native one, else the template that its tools ask for.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoFormat`] or [`ErrorKind::NoDefaultTemplate`] (server).
+    pub fn format(&self, request: &ChatRequest<'_>) -> Result<&dyn Format> {
+        match &self.language {
+            Language::Native(format) => Ok(format.as_ref()),
+            Language::Templates(templates) => Ok(templates.choose(request.tools())?),
+            Language::Unknown => Err(Error::new(ErrorKind::NoFormat {
+                model: self.files.name(),
+                model_type: self.model_type.clone(),
+            })),
+        }
+    }
+
+    /// The prompt of a request.
+    ///
+    /// # Errors
+    /// As [`format`](Self::format) and [`Format::render`].
+    pub fn render<'a>(&self, request: &ChatRequest<'a>, options: &RenderOptions) -> Result<Prompt<'a>> {
+        self.format(request)?.render(request, options)
+    }
+
+    /// The tokens of a prompt with where each came from: message, role, field, loss mask.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`].
+    pub fn explain(&self, prompt: &Prompt<'_>, trust: Trust) -> Result<TokenOrigins> {
+        self.tokenizer.explain(prompt, trust, &self.stop_ids)
     }
 
     /// The ids of a prompt.

@@ -25,6 +25,7 @@ impl Literals {
         self.places.get(literal).cloned().unwrap_or(0..0)
     }
 
+    #[expect(clippy::ptr_arg, reason = "whether the text is owned is the point")]
     fn add(&mut self, literal: &Cow<'_, str>) {
         if let Cow::Owned(literal) = literal
             && !self.places.contains_key(literal)

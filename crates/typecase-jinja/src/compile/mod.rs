@@ -53,7 +53,7 @@ pub(crate) fn compile(source: &Source) -> Result<Program<'_>> {
         .map(|(name, body)| Ok((name, compiler.block(name, body, None)?)))
         .collect::<Result<_>>()?;
     let context: Box<[&str]> = compiler.context.into();
-    let meta = meta::Meta::new(&template, source, &context);
+    let meta = meta::Meta::new(&template, &context);
     Ok(Program {
         context,
         root,

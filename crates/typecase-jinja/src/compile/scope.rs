@@ -7,7 +7,7 @@
 
 use super::undeclared::each_child;
 use crate::syntax::ast::{Args, Expr, ExprKind, FilterCall, Param, Part, Stmt, StmtKind, Target};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 /// A variable.
 pub(super) type VarId = usize;
@@ -44,7 +44,7 @@ pub(super) struct Symbols<'s> {
     pub(super) refs: HashMap<&'s str, VarId>,
     /// In the order in which they were first needed.
     pub(super) loads: Vec<(VarId, Load)>,
-    pub(super) stores: HashSet<&'s str>,
+    pub(super) stores: BTreeSet<&'s str>,
 }
 
 #[derive(Debug, Default)]
@@ -138,10 +138,8 @@ impl<'s> Table<'s> {
         let mut next = Some(scope);
         while let Some(id) = next {
             let symbols = &self.scopes[id];
-            let mut names: Vec<&'s str> = symbols.stores.iter().copied().collect();
-            names.sort_unstable();
-            for name in names {
-                if !found.iter().any(|(known, _)| *known == name)
+            for name in &symbols.stores {
+                if !found.iter().any(|(known, _)| known == name)
                     && let Some(var) = self.find(scope, name)
                 {
                     found.push((name, var));

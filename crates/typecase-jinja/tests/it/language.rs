@@ -35,7 +35,7 @@ pub(crate) fn is_kind(kind: ErrorKind, name: &str) -> bool {
         "RecursionError" => matches!(kind, ErrorKind::Recursion | ErrorKind::Limit),
         "UndefinedError" => kind == ErrorKind::Undefined,
         "SecurityError" => kind == ErrorKind::Security,
-        "TemplateSyntaxError" | "TemplateAssertionError" => kind == ErrorKind::Syntax,
+        "TemplateSyntaxError" | "TemplateAssertionError" | "SyntaxError" => kind == ErrorKind::Syntax,
         "TemplateError" => kind == ErrorKind::RaiseException,
         "TemplateRuntimeError" | "FilterArgumentError" | "AssertionError" => kind == ErrorKind::Runtime,
         _ => false,

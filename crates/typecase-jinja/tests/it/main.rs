@@ -4,3 +4,4 @@ mod bounds;
 mod differential;
 mod language;
 mod syntax;
+mod templates;

@@ -186,21 +186,14 @@ impl Tokenizer {
         Ok(out.count.unwrap_or_default())
     }
 
-    /// The tokens of `prompt` with where each came from. `generation`: the `{% generation %}` blocks of a template in
-    /// bytes, none for other formats. `stop_ids`: the tokens that end a turn.
+    /// The tokens of `prompt` with where each came from. `stop_ids`: the tokens that end a turn.
     ///
     /// # Errors
     /// As [`encode`](Self::encode).
-    pub fn explain(
-        &self,
-        prompt: &Prompt<'_>,
-        trust: Trust,
-        generation: &[Range<usize>],
-        stop_ids: &[u32],
-    ) -> Result<TokenOrigins> {
+    pub fn explain(&self, prompt: &Prompt<'_>, trust: Trust, stop_ids: &[u32]) -> Result<TokenOrigins> {
         let options = EncodeOptions::new().trust(trust).ranges(true);
         let tokens = self.encode_with(prompt, options)?;
-        Ok(TokenOrigins::new(prompt, &tokens, generation, stop_ids))
+        Ok(TokenOrigins::new(prompt, &tokens, stop_ids))
     }
 
     fn encode_into(&self, prompt: &Prompt<'_>, trust: Trust, out: &mut Output) -> Result<()> {

@@ -50,9 +50,8 @@ struct Content {
 }
 
 impl TokenOrigins {
-    /// Where `tokens`, which were encoded with their ranges, came from. A turn ends with one of `stop_ids`. `generation`:
-    /// the `{% generation %}` blocks of a template in bytes; without any, the mask is made from who wrote what.
-    pub(super) fn new(prompt: &Prompt<'_>, tokens: &Tokens, generation: &[Range<usize>], stop_ids: &[u32]) -> Self {
+    /// Where `tokens`, which were encoded with their ranges, came from. A turn ends with one of `stop_ids`.
+    pub(super) fn new(prompt: &Prompt<'_>, tokens: &Tokens, stop_ids: &[u32]) -> Self {
         let roles = roles(prompt.provenance().request());
         let mut contents = Vec::new();
         let mut fields = Vec::new();
@@ -108,9 +107,9 @@ impl TokenOrigins {
             roles,
             fields,
         };
-        match generation.is_empty() {
-            true => all.mark_turns(stop_ids),
-            false => all.mark_spans(generation),
+        match prompt.generation_spans() {
+            [] => all.mark_turns(stop_ids),
+            spans => all.mark_spans(spans),
         }
         all
     }

@@ -256,7 +256,7 @@ fn every_byte_knows_its_field() {
 fn what_is_lost_nowhere_is_reported() {
     let arena = Arena::new();
     let mut body = br#"{"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{oops"}}]},
-        {"role": "tool", "tool_call_id": "x", "name": "f", "content": "1"}, {"role": "tool", "tool_call_id": "a", "content": "2"}]}"#
+        {"role": "tool", "tool_call_id": "x", "name": "f", "content": "1"}, {"role": "tool", "tool_call_id": "a", "name": "f", "content": "2"}]}"#
         .to_vec();
     let request = ChatRequest::parse(&mut body, &arena).expect("is a request");
     let prompt = KimiK3::default()

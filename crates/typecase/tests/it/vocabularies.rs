@@ -99,6 +99,48 @@ fn hold(name: &str) {
 }
 
 #[test]
+fn tekken_ids() {
+    let data = oracle::repository().join(".cache/vocabularies/mistral_common/mistral_common/data");
+    let Some(file) = ["tekken_240911.json"]
+        .iter()
+        .map(|name| data.join(name))
+        .find(|file| file.exists())
+    else {
+        eprintln!("skipped: no tekken.json in {}", data.display());
+        return;
+    };
+    let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("tekken");
+    std::fs::create_dir_all(&directory).expect("a directory");
+    std::fs::copy(&file, directory.join("tekken.json")).expect("a copy");
+    let tokenizer = Tokenizer::load(&directory).expect("the vocabulary loads");
+    let special = tokenizer
+        .encode_text("<s>[INST]x[/INST]<SPECIAL_999>", SpecialTokens::All)
+        .expect("ids");
+    assert_eq!([special[0], special[1], special[3], special[4]], [1, 3, 4, 999]);
+    assert_eq!(
+        tokenizer.decode(&special).expect("known ids"),
+        "<s>[INST]x[/INST]<SPECIAL_999>"
+    );
+    let mut numbers = Numbers::seeded(13);
+    let texts: Vec<String> = (0..1000).map(|_| picky(&mut numbers)).collect();
+    let input = texts
+        .iter()
+        .map(|text| json!({ "text": text }).to_string() + "\n")
+        .collect();
+    let file = file.to_str().expect("a path of characters");
+    let Some(answers) = oracle::run("tekken_ids.py", &[file], input) else {
+        return;
+    };
+    assert_eq!(answers.lines().count(), texts.len());
+    for (text, answer) in texts.iter().zip(answers.lines()) {
+        let ids = tokenizer
+            .encode_text(text, SpecialTokens::None)
+            .expect("any text encodes");
+        assert_eq!(ids, ids_from(&serde_json::from_str(answer).expect("JSON")), "{text:?}");
+    }
+}
+
+#[test]
 fn qwen3_ids() {
     hold("qwen3");
 }

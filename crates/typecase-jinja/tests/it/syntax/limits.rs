@@ -99,3 +99,19 @@ fn deep_statements() {
     let loops = |depth| syntax::parse(&nested("{% for a in b %}", "", "{% endfor %}", depth)).is_ok();
     assert!(loops(20) && !loops(21));
 }
+
+proptest::proptest! {
+    /// No text makes the parser panic, and errors lie within the text.
+    #[test]
+    fn any_text_is_a_template_or_an_error(
+        source in "(\\{\\{|\\}\\}|\\{%|%\\}|\\{#|#\\}|raw|endraw|[-+ \t\n\r'\"\\\\.0-9_xNu{}e²é😀()\\[\\],|:=~!a-c]){0,40}",
+    ) {
+        let source = syntax::normalize(&source);
+        if let Err(error) = syntax::parse(&source) {
+            let lines = source.split('\n').count();
+            proptest::prop_assert!(error.line() as usize <= lines);
+            proptest::prop_assert!(error.span().column(&source) == error.column());
+            proptest::prop_assert!(!error.to_string().is_empty());
+        }
+    }
+}

@@ -28,12 +28,7 @@ pub(super) struct Continuation<'a> {
 ///
 /// # Errors
 /// Client faults: there is no such field or no text in it, or `source`, the template, never reads it.
-pub(super) fn tag<'a>(
-    messages: &'a List<'a>,
-    field: &str,
-    source: &str,
-    arena: &'a Arena,
-) -> Result<Continuation<'a>> {
+pub(super) fn tag<'a>(messages: &'a List<'a>, field: &str, source: &str, arena: &'a Arena) -> Result<Continuation<'a>> {
     let Some((Value::Dict(last), before)) = messages.items().split_last() else {
         return Err(refused("there is no message"));
     };
@@ -57,7 +52,10 @@ pub(super) fn tag<'a>(
         Value::List(parts) => {
             let (text, tagged) = tag_last_part(parts, arena).map_err(|err| at_last(err.within(field)))?;
             // A list that stands under several names is one list.
-            (text, replace(last, arena, |_, other| is_list(other, parts).then_some(tagged)))
+            (
+                text,
+                replace(last, arena, |_, other| is_list(other, parts).then_some(tagged)),
+            )
         }
         Value::Str(text) => {
             let tagged = Value::Str(with_tag(text, arena));

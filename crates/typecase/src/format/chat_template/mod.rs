@@ -39,11 +39,11 @@ use crate::error::Result;
 use crate::prompt::{Prompt, Rendered, Writer};
 use crate::request::ChatRequest;
 use std::sync::Arc;
-use typecase_jinja::{Options, Template};
 use typecase_jinja::value::{Arena, Origin, Run, Value};
+use typecase_jinja::{Options, Template};
 
 /// Units of work that a template may spend on a request of no size: well under a second.
-const WORK: u64 = 25_000_000;
+const WORK: u64 = 10_000_000;
 /// Units of work that it may spend on each byte of a request more. The known templates spend less than 10.
 const WORK_PER_BYTE: u64 = 200;
 

@@ -17,7 +17,9 @@ fn render(source: &str, body: &str) -> Result<String, String> {
     let mut body = body.as_bytes().to_vec();
     let request = ChatRequest::parse(&mut body, &arena).map_err(|err| err.to_string())?;
     let prompt = template.render(&request, &RenderOptions::default());
-    prompt.map(|prompt| prompt.text().to_owned()).map_err(|err| err.to_string())
+    prompt
+        .map(|prompt| prompt.text().to_owned())
+        .map_err(|err| err.to_string())
 }
 
 const KEYS: &str = "{% for m in messages %}{{ m.items() | list }}{% endfor %}";
@@ -84,15 +86,20 @@ fn what_cannot_be_continued_is_refused_at_the_message() {
         render("{% for m in messages %}{{ m.content | upper }}{% endfor %}", &body).unwrap_err()
     };
     assert!(continued(r#"{"role": "assistant"}"#).starts_with("messages[1]: "));
-    assert!(continued(r#"{"role": "assistant", "content": [{"type": "image_url", "image_url": {"url": ""}}]}"#)
-        .starts_with("messages[1].content: "));
+    assert!(
+        continued(r#"{"role": "assistant", "content": [{"type": "image_url", "image_url": {"url": ""}}]}"#)
+            .starts_with("messages[1].content: ")
+    );
     // The template writes the text, but not as it is.
     assert!(continued(r#"{"role": "assistant", "content": "abc"}"#).contains("cannot be continued"));
 }
 
 #[test]
 fn every_byte_has_a_writer() -> Result<(), crate::Error> {
-    let template = ChatTemplate::compile("{{ bos_token }}[{{ messages[0].content | upper }}]{{ 6 * 7 }}", tokens())?;
+    let template = ChatTemplate::compile(
+        "{{ bos_token }}[{{ messages[0].content | upper }}]{{ 6 * 7 }}",
+        tokens(),
+    )?;
     let arena = Arena::new();
     let mut body = r#"{"messages": [{"role": "user", "content": "h\u00e9 <s>"}]}"#.as_bytes().to_vec();
     let request = ChatRequest::parse(&mut body, &arena)?;
@@ -154,7 +161,10 @@ fn tools_choose_the_template_called_tool_use() -> Result<(), crate::Error> {
     };
     assert_eq!(text(Value::List(arena.list(&[], Default::default())))?, "T");
     assert_eq!(text(Value::None(Default::default()))?, "D");
-    let err = ChatTemplates::compile([("rag", "R")], &tokens())?.choose(None).map(|_| ()).unwrap_err();
+    let err = ChatTemplates::compile([("rag", "R")], &tokens())?
+        .choose(None)
+        .map(|_| ())
+        .unwrap_err();
     assert!(matches!(err.kind(), ErrorKind::NoDefaultTemplate { names } if names == &["rag"]));
     Ok(())
 }

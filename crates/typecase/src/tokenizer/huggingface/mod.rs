@@ -61,10 +61,11 @@ pub(super) fn load(files: &ModelFiles) -> Result<Tokenizer> {
 fn byte_table(pipeline: &Pipeline, added: &[added_tokens::AddedToken]) -> ByteTable {
     let vocabulary = pipeline.vocabulary();
     let plain = vocabulary.iter().map(|(token, id)| (*id, bytes_of_byte_level(token)));
-    // Added tokens shadow tokens of the same id.
-    let added = added
-        .iter()
-        .map(|token| (token.id, bytes_of_byte_level(&token.content)));
+    // Added tokens shadow tokens of the same id, and are decoded from what they are found by.
+    let added = added.iter().map(|token| match token.normalized {
+        true => (token.id, bytes_of_byte_level(&pipeline.normalize(&token.content))),
+        false => (token.id, bytes_of_byte_level(&token.content)),
+    });
     let all: Vec<(u32, Vec<u8>)> = plain.chain(added).collect();
     ByteTable::new(all.iter().map(|(id, bytes)| (*id, bytes.as_slice())))
 }
