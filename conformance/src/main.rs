@@ -2,12 +2,19 @@
 //!
 //! ```text
 //! typecase-conformance native FILE.jsonl...
+//! typecase-conformance templates --templates DIR --conversations FILE.jsonl --goldens FILE.jsonl.gz
+//! typecase-conformance reports FILE.jsonl --templates DIR
 //! ```
 //!
 //! Exit status: 0 all equal, 1 something differs, 2 could not run.
 
+mod clock;
+mod exact;
 mod native;
+mod pool;
 mod report;
+mod reports;
+mod templates;
 
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
@@ -32,11 +39,17 @@ enum Command {
         #[arg(long, default_value_t = 5)]
         show: usize,
     },
+    /// Chat templates: every template with every conversation, against what transformers rendered.
+    Templates(templates::Args),
+    /// Cases made after reports of users.
+    Reports(reports::Args),
 }
 
 fn main() -> ExitCode {
     let result = match Args::parse().command {
         Command::Native { files, show } => native::run(&files, show),
+        Command::Templates(args) => templates::run(&args),
+        Command::Reports(args) => reports::run(&args),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,

@@ -27,19 +27,5 @@ fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>>
     };
     class
         .bind(py)
-        .call1((error.to_string(), kind(error), error.path().to_string()))
-}
-
-/// The name of an error's kind: `MediaCount { .. }` is `media_count`.
-fn kind(error: &Error) -> String {
-    let debug = format!("{:?}", error.kind());
-    let name = debug.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    let mut kind = String::with_capacity(name.len() + 4);
-    for (index, c) in name.char_indices() {
-        if c.is_uppercase() && index > 0 {
-            kind.push('_');
-        }
-        kind.extend(c.to_lowercase());
-    }
-    kind
+        .call1((error.to_string(), error.kind().code(), error.path().to_string()))
 }

@@ -4,6 +4,9 @@ mod adapter;
 mod error;
 mod ids;
 mod media;
+mod model;
+mod plain;
+mod template;
 
 use pyo3::prelude::*;
 
@@ -13,4 +16,8 @@ mod _typecase {
     use super::adapter::{Canonical, VllmKimiK3};
     #[pymodule_export]
     use super::media::{MediaFamily, image_header};
+    #[pymodule_export]
+    use super::model::{Model, Prompt};
+    #[pymodule_export]
+    use super::template::Template;
 }

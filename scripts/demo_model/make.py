@@ -161,6 +161,9 @@ def files():
     )
 
 
+    yield "generation_config.json", dump({"eos_token_id": [spelled["<|end_of_msg|>"], spelled["[EOS]"]]})
+
+
 def dump(value):
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 

@@ -4,6 +4,7 @@
 //! (of which only the fact counts). Nothing is normalized: segments and flags are compared one by one.
 
 mod kimi_k3;
+mod kimi_k3_media;
 
 use crate::report::{Outcome, Report};
 use anyhow::{Context, Result, bail};
@@ -17,7 +18,7 @@ type Check = fn(Case<'_>) -> Outcome;
 /// Files by what their names begin with, and what compares their cases; `None` for formats that are not there yet.
 /// A name that begins another stands after it.
 const FILES: [(&str, Option<Check>); 6] = [
-    ("kimi_k3_media", None),
+    ("kimi_k3_media", Some(kimi_k3_media::check)),
     ("kimi_k3", Some(kimi_k3::check)),
     ("deepseek_v32", None),
     ("deepseek_v41", None),

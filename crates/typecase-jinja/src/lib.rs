@@ -12,7 +12,7 @@
 //!
 //! // Who wrote it: the template's literals and the request's strings are told apart by where they are in memory.
 //! let origin = rendered.runs[1].origin;
-//! assert_eq!(values.path_of(arena.original(origin)).to_string(), "messages[0].role");
+//! assert_eq!(values.path_of(origin).to_string(), "messages[0].role");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -3,6 +3,7 @@
 use crate::media::image_header::UnreadableImage;
 use crate::prompt::Modality;
 use std::fmt;
+use typecase_jinja::Position;
 use typecase_jinja::value::json::ParseErrorKind;
 use typecase_jinja::value::{Path, Step, Value};
 
@@ -177,6 +178,20 @@ pub enum ErrorKind {
         /// Why not.
         reason: String,
     },
+    /// The chat template refused the conversation, failed on it, or does not compile.
+    Template {
+        /// What happened.
+        kind: typecase_jinja::ErrorKind,
+        /// What Python's exception says, or what the template gave to `raise_exception`.
+        message: String,
+        /// Where in the template.
+        position: Option<Position>,
+    },
+    /// The model has several chat templates, none of which is meant if none is named.
+    NoDefaultTemplate {
+        /// Their names.
+        names: Vec<String>,
+    },
     /// An id that the vocabulary does not have was to be decoded.
     UnknownId {
         /// The id.
@@ -198,6 +213,13 @@ pub enum ErrorKind {
         file: String,
         /// What is wrong with it.
         reason: String,
+    },
+    /// A model has neither a native prompt format nor a chat template.
+    NoFormat {
+        /// Where the model is.
+        model: String,
+        /// Its `model_type`.
+        model_type: Option<String>,
     },
     /// A model directory has no vocabulary that can be read.
     NoVocabulary {
@@ -253,10 +275,18 @@ impl ErrorKind {
             Self::UnsupportedMedia { .. } => "unsupported_media",
             Self::UnreadableImage { .. } => "unreadable_image",
             Self::MediaCount { .. } => "media_count",
+            Self::Template { kind, .. } => match kind {
+                typecase_jinja::ErrorKind::Syntax => "template_syntax",
+                typecase_jinja::ErrorKind::RaiseException => "template_refused",
+                typecase_jinja::ErrorKind::Limit => "template_limit",
+                _ => "template_error",
+            },
+            Self::NoDefaultTemplate { .. } => "no_default_template",
             Self::UnknownId { .. } => "unknown_id",
             Self::NoModelDirectory { .. } => "no_model_directory",
             Self::MissingModelFile { .. } => "missing_model_file",
             Self::BrokenModelFile { .. } => "broken_model_file",
+            Self::NoFormat { .. } => "no_format",
             Self::NoVocabulary { .. } => "no_vocabulary",
             Self::PlaceholderNotOneId { .. } => "placeholder_not_one_id",
             Self::Encoding { .. } => "encoding",
@@ -290,9 +320,18 @@ impl ErrorKind {
             | Self::UnreadableImage { .. }
             | Self::MediaCount { .. }
             | Self::PlaceholderQuoted { .. } => Fault::Client,
-            Self::NoModelDirectory { .. }
+            // A template that ran and failed was given what it has no place for.
+            Self::Template { kind, .. } => match kind {
+                typecase_jinja::ErrorKind::Syntax
+                | typecase_jinja::ErrorKind::Security
+                | typecase_jinja::ErrorKind::Unsupported => Fault::Server,
+                _ => Fault::Client,
+            },
+            Self::NoDefaultTemplate { .. }
+            | Self::NoModelDirectory { .. }
             | Self::MissingModelFile { .. }
             | Self::BrokenModelFile { .. }
+            | Self::NoFormat { .. }
             | Self::NoVocabulary { .. }
             | Self::PlaceholderNotOneId { .. }
             | Self::Encoding { .. }
@@ -370,6 +409,17 @@ impl Error {
     /// Who has to change something.
     pub fn fault(&self) -> Fault {
         self.0.kind.fault()
+    }
+}
+
+impl From<typecase_jinja::Error> for Error {
+    fn from(err: typecase_jinja::Error) -> Self {
+        let kind = ErrorKind::Template {
+            kind: err.kind(),
+            message: err.message().to_owned(),
+            position: err.position(),
+        };
+        Error::new(kind).caused_by(err)
     }
 }
 
@@ -461,10 +511,38 @@ impl fmt::Display for ErrorKind {
                 write!(f, "tool arguments must be an object or a JSON text of one, {reason}")
             }
             Self::NotJson { reason } => write!(f, "cannot be written as JSON: {reason}"),
+            Self::Template {
+                kind,
+                message,
+                position,
+            } => {
+                f.write_str("chat template")?;
+                if let Some(Position { line, column, .. }) = position {
+                    write!(f, ", line {line}, column {column}")?;
+                }
+                write!(f, ": {kind}: {message}")
+            }
+            Self::NoDefaultTemplate { names } => {
+                write!(
+                    f,
+                    "the model has several chat templates and none is called \"default\": "
+                )?;
+                write!(f, "{}", names.join(", "))
+            }
             Self::UnknownId { id } => write!(f, "the vocabulary has no token with the id {id}"),
             Self::NoModelDirectory { directory } => write!(f, "{directory} is no directory"),
             Self::MissingModelFile { file } => write!(f, "{file} is missing"),
             Self::BrokenModelFile { file, reason } => write!(f, "{file}: {reason}"),
+            Self::NoFormat { model, model_type } => {
+                write!(
+                    f,
+                    "{model} has no chat template, and there is no format of its own for "
+                )?;
+                match model_type {
+                    Some(model_type) => write!(f, "the model type {model_type}"),
+                    None => f.write_str("a model whose config.json names no model_type"),
+                }
+            }
             Self::NoVocabulary { directory } => write!(
                 f,
                 "no vocabulary in {directory}; looked for tokenizer.json, tiktoken.model and tekken.json"

@@ -1,11 +1,17 @@
 //! A model directory: what ties format, tokenizer and media together.
 
 mod files;
+pub(crate) mod special_tokens;
+mod templates;
 
 pub use files::ModelFiles;
+pub use templates::NamedTemplate;
 
+use crate::format::chat_template::ChatTemplates;
+use crate::format::{Format, KimiK3, RenderOptions};
 use crate::prompt::{Prompt, SpecialTokens};
-use crate::tokenizer::{Tokenizer, Tokens};
+use crate::request::ChatRequest;
+use crate::tokenizer::{TokenOrigins, Tokenizer, Tokens, Trust};
 use crate::{Error, ErrorKind, Result};
 use std::path::Path;
 use typecase_jinja::value::{Arena, Value};
@@ -17,7 +23,20 @@ pub struct Model {
     config: String,
     model_type: Option<String>,
     architectures: Vec<String>,
+    special_tokens: Vec<(String, String)>,
+    templates: Vec<NamedTemplate>,
+    stop_ids: Vec<u32>,
+    language: Language,
     tokenizer: Tokenizer,
+}
+
+/// What the model's prompts are written in.
+#[derive(Debug)]
+enum Language {
+    Native(Box<dyn Format>),
+    Templates(ChatTemplates),
+    /// Neither a native format nor a template: only the vocabulary can be used.
+    Unknown,
 }
 
 const CONFIG: &str = "config.json";
@@ -60,15 +79,66 @@ impl Model {
             .map_or(Vec::new(), |names| {
                 names.items().iter().copied().filter_map(text).collect()
             });
-        let tokenizer = Tokenizer::load(&files)?;
+        let special_tokens = special_tokens::named(&files)?;
+        let templates = NamedTemplate::find(&files)?;
+        let language = match model_type.as_deref() {
+            Some("kimi_k3") => Language::Native(Box::new(KimiK3::default())),
+            _ if templates.is_empty() => Language::Unknown,
+            _ => {
+                let sources = templates
+                    .iter()
+                    .map(|found| (found.name.as_str(), found.source.as_str()));
+                Language::Templates(ChatTemplates::compile(
+                    sources,
+                    &special_tokens.iter().cloned().collect(),
+                )?)
+            }
+        };
+        let tokenizer = Tokenizer::from_files(&files)?;
+        let stop_ids = stop_ids(&files, parsed, &special_tokens, &tokenizer)?;
         check_placeholders(&files, model_type.as_deref(), parsed, &tokenizer)?;
         Ok(Model {
             files,
             config,
             model_type,
             architectures,
+            special_tokens,
+            templates,
+            stop_ids,
+            language,
             tokenizer,
         })
+    }
+
+    /// The format of the prompts of a request: the model's native one, else the template that its tools ask for.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoFormat`] or [`ErrorKind::NoDefaultTemplate`] (server).
+    pub fn format(&self, request: &ChatRequest<'_>) -> Result<&dyn Format> {
+        match &self.language {
+            Language::Native(format) => Ok(format.as_ref()),
+            Language::Templates(templates) => Ok(templates.choose(request.tools())?),
+            Language::Unknown => Err(Error::new(ErrorKind::NoFormat {
+                model: self.files.name(),
+                model_type: self.model_type.clone(),
+            })),
+        }
+    }
+
+    /// The prompt of a request.
+    ///
+    /// # Errors
+    /// As [`format`](Self::format) and [`Format::render`].
+    pub fn render<'a>(&self, request: &ChatRequest<'a>, options: &RenderOptions) -> Result<Prompt<'a>> {
+        self.format(request)?.render(request, options)
+    }
+
+    /// The tokens of a prompt with where each came from: message, role, field, loss mask.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`].
+    pub fn explain(&self, prompt: &Prompt<'_>, trust: Trust) -> Result<TokenOrigins> {
+        self.tokenizer.explain(prompt, trust, &self.stop_ids)
     }
 
     /// The ids of a prompt.
@@ -94,6 +164,22 @@ impl Model {
         &self.tokenizer
     }
 
+    /// The tokens that the configuration names, which templates may write: `("bos_token", "<s>")`.
+    pub fn special_tokens(&self) -> &[(String, String)] {
+        &self.special_tokens
+    }
+
+    /// The chat templates that come with the model.
+    pub fn templates(&self) -> &[NamedTemplate] {
+        &self.templates
+    }
+
+    /// The tokens with which the model ends its turn: `eos_token_id` of `generation_config.json`, else of `config.json`,
+    /// else the `eos_token`.
+    pub fn stop_ids(&self) -> &[u32] {
+        &self.stop_ids
+    }
+
     /// Where the model's files are.
     pub fn files(&self) -> &ModelFiles {
         &self.files
@@ -113,6 +199,38 @@ impl Model {
     pub fn config_json(&self) -> &str {
         &self.config
     }
+}
+
+fn stop_ids(
+    files: &ModelFiles,
+    config: Value<'_>,
+    named: &[(String, String)],
+    tokenizer: &Tokenizer,
+) -> Result<Vec<u32>> {
+    const GENERATION: &str = "generation_config.json";
+    const KEY: &str = "eos_token_id";
+    let arena = Arena::new();
+    let generation = files.read_optional(GENERATION)?;
+    let generation = match &generation {
+        Some(text) => files.parse(GENERATION, text, &arena)?.lookup(KEY),
+        None => None,
+    };
+    let id = |value: &Value<'_>| match value {
+        Value::Int(id, _) => u32::try_from(*id).ok(),
+        _ => None,
+    };
+    for value in [generation, config.lookup(KEY)].into_iter().flatten() {
+        let ids: Vec<u32> = match value.as_list() {
+            Some(list) => list.items().iter().filter_map(id).collect(),
+            None => id(&value).into_iter().collect(),
+        };
+        if !ids.is_empty() {
+            return Ok(ids);
+        }
+    }
+    let eos = named.iter().find(|(name, _)| name == "eos_token");
+    let id = eos.and_then(|(_, content)| tokenizer.added_tokens().id(content));
+    Ok(id.into_iter().collect())
 }
 
 /// Holds the placeholder against `config.json`: engines put the media's embeddings where that id stands, so a prompt

@@ -1,17 +1,29 @@
 """Chat requests to the exact prompt a model was trained on, as text and token ids, for every serving engine."""
 
 from typecase import media, sglang, vllm
-from typecase._errors import ModelError, RequestError, TypecaseError
+from typecase._errors import ModelError, RequestError, TemplateError, TypecaseError
+from typecase._tokens import Tokens
+from typecase._typecase import Template
+from typecase.model import Model, Prompt
+from typecase.transformers import apply_chat_template, patch, unpatch
 
-for _class in (ModelError, RequestError, TypecaseError):
+for _class in (ModelError, RequestError, TemplateError, TypecaseError):
     _class.__module__ = "typecase"
 del _class
 
 __all__ = [
+    "Model",
     "ModelError",
+    "Prompt",
     "RequestError",
+    "Template",
+    "TemplateError",
+    "Tokens",
     "TypecaseError",
+    "apply_chat_template",
     "media",
+    "patch",
     "sglang",
+    "unpatch",
     "vllm",
 ]

@@ -9,7 +9,7 @@ use super::{Compiler, Frame};
 use crate::builtins::{filters, find, methods, tests};
 use crate::error::{Error, ErrorKind, Result};
 use crate::syntax::ast::{self, BinaryOp, Const, ExprKind, FilterCall, UnaryOp};
-use crate::value::{Origin, Text, Value};
+use crate::value::{Arena, Origin, Text, Value, arith};
 use std::borrow::Cow;
 
 impl<'p> Compiler<'_, 'p> {
@@ -143,12 +143,29 @@ impl<'p> Compiler<'_, 'p> {
                         .collect::<Result<_>>()?,
                 }))
             }
-            ExprKind::Binary { op, left, right } => Expr::Binary(Box::new(Binary {
-                op: *op,
-                left: self.expr(left, frame)?,
-                right: self.expr(right, frame)?,
-                at,
-            })),
+            ExprKind::Binary { op, left, right } => {
+                let (left, right) = (self.expr(left, frame)?, self.expr(right, frame)?);
+                // Jinja writes a folded constant into Python's source without parentheses: `(-2) ** x` becomes `-2 ** x`,
+                // which is `-(2 ** x)`.
+                if *op == BinaryOp::Pow
+                    && is_negative_constant(&left)
+                    && constant_number(&right, &Arena::new()).is_none()
+                {
+                    let power = Expr::Binary(Box::new(Binary {
+                        op: *op,
+                        left: Expr::Negate(Box::new((left, at))),
+                        right,
+                        at,
+                    }));
+                    return Ok(Expr::Negate(Box::new((power, at))));
+                }
+                Expr::Binary(Box::new(Binary {
+                    op: *op,
+                    left,
+                    right,
+                    at,
+                }))
+            }
             ExprKind::Unary {
                 op: UnaryOp::Not,
                 value,
@@ -343,4 +360,54 @@ fn is_hashable(expr: &ast::Expr<'_>) -> bool {
         ExprKind::Tuple(items) => items.iter().all(is_hashable),
         _ => true,
     }
+}
+
+fn is_negative_constant(expr: &Expr<'_>) -> bool {
+    let arena = Arena::new();
+    match constant_number(expr, &arena) {
+        Some(Value::Int(int, _)) => int < 0,
+        Some(Value::BigInt(int, _)) => int.sign() == num_bigint::Sign::Minus,
+        // The sign is part of the spelling, also that of zero.
+        Some(Value::Float(float, _)) => float.is_sign_negative() && !float.is_nan(),
+        _ => false,
+    }
+}
+
+/// The number that `expr` is, if it is made of number literals alone.
+fn constant_number<'a>(expr: &Expr<'_>, arena: &'a Arena) -> Option<Value<'a>> {
+    arena.meter().set(1 << 20, 1 << 20);
+    let unary = |negate, value: &Expr<'_>| arith::unary(negate, &constant_number(value, arena)?, arena).ok();
+    Some(match expr {
+        Expr::Const(Value::Int(int, origin)) => Value::Int(*int, *origin),
+        Expr::Const(Value::Float(float, origin)) => Value::Float(*float, *origin),
+        Expr::Const(Value::Bool(flag, origin)) => Value::Bool(*flag, *origin),
+        Expr::BigInt(int) => arena.int((**int).clone(), Origin::COMPUTED),
+        Expr::Negate(node) => unary(true, &node.0)?,
+        Expr::Plus(node) => unary(false, &node.0)?,
+        Expr::Add(many) => {
+            let mut operands = many.operands.iter();
+            let mut sum = constant_number(&operands.next()?.0, arena)?;
+            for (operand, _) in operands {
+                sum = arith::binary(arith::BinaryOp::Add, &sum, &constant_number(operand, arena)?, arena).ok()?;
+            }
+            sum
+        }
+        Expr::Binary(node) => {
+            let op = match node.op {
+                BinaryOp::Add => arith::BinaryOp::Add,
+                BinaryOp::Sub => arith::BinaryOp::Sub,
+                BinaryOp::Mul => arith::BinaryOp::Mul,
+                BinaryOp::Div => arith::BinaryOp::Div,
+                BinaryOp::FloorDiv => arith::BinaryOp::FloorDiv,
+                BinaryOp::Mod => arith::BinaryOp::Mod,
+                BinaryOp::Pow => arith::BinaryOp::Pow,
+            };
+            let (left, right) = (
+                constant_number(&node.left, arena)?,
+                constant_number(&node.right, arena)?,
+            );
+            arith::binary(op, &left, &right, arena).ok()?
+        }
+        _ => return None,
+    })
 }

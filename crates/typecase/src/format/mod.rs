@@ -3,14 +3,17 @@
 //! A [`Format`] turns a request into a prompt. It knows nothing of tokenizers and engines. To add one: a module here,
 //! a golden file in the conformance harness, and a line where models are loaded.
 
+pub mod chat_template;
 pub mod kimi_k3;
 
+pub use chat_template::ChatTemplate;
 pub use kimi_k3::KimiK3;
 
 use crate::error::Result;
 use crate::prompt::Prompt;
 use crate::request::ChatRequest;
 use std::fmt::Debug;
+pub use typecase_jinja::LocalTime;
 
 /// A prompt language.
 pub trait Format: Debug + Send + Sync {
@@ -27,4 +30,17 @@ pub trait Format: Debug + Send + Sync {
 /// What may differ from one render to the next and is no part of the request.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct RenderOptions {}
+pub struct RenderOptions {
+    /// The local time that templates see (`strftime_now`). Default: none, and a template that asks for it fails. The
+    /// library has no clock; whoever serves requests reads one.
+    pub now: Option<LocalTime>,
+}
+
+impl RenderOptions {
+    /// Sets the local time that templates see.
+    #[must_use]
+    pub fn now(mut self, now: LocalTime) -> Self {
+        self.now = Some(now);
+        self
+    }
+}

@@ -22,6 +22,7 @@ macro_rules! demo_file {
 
 const DEMO: &[(&str, &str)] = &[
     demo_file!("config.json"),
+    demo_file!("generation_config.json"),
     demo_file!("tokenizer_config.json"),
     demo_file!("tiktoken.model"),
 ];
@@ -86,6 +87,43 @@ impl ModelFiles {
                 })
             }
         }
+    }
+
+    /// The text of a file that need not be there.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BrokenModelFile`] (server) if it is there and cannot be read.
+    pub fn read_optional(&self, file: &str) -> Result<Option<String>> {
+        match self.read(file) {
+            Ok(text) => Ok(Some(text)),
+            Err(err) if matches!(err.kind(), ErrorKind::MissingModelFile { .. }) => Ok(None),
+            Err(err) => Err(err),
+        }
+    }
+
+    /// The names of the files in a folder of the model, sorted; none if there is no such folder.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BrokenModelFile`] (server) if the folder cannot be read.
+    pub fn list(&self, folder: &str) -> Result<Vec<String>> {
+        let Place::Directory(directory) = &self.0 else {
+            return Ok(Vec::new());
+        };
+        let broken = |err: std::io::Error| self.broken(folder, err.to_string()).caused_by(err);
+        let entries = match std::fs::read_dir(directory.join(folder)) {
+            Ok(entries) => entries,
+            Err(err) if err.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(err) => return Err(broken(err)),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(broken)?;
+            if let Ok(name) = entry.file_name().into_string() {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
     }
 
     /// Reads the JSON in `text`, which is that of `file`.

@@ -40,6 +40,7 @@ impl<'a> PromptBuilder<'a> {
                 },
                 media: MediaManifest::default(),
                 stub: None,
+                generation: Vec::new(),
                 warnings: Vec::new(),
             },
         }

@@ -6,6 +6,7 @@
 mod builder;
 mod media_manifest;
 mod provenance;
+mod rendered;
 mod segment;
 mod warning;
 
@@ -13,6 +14,7 @@ pub use crate::request::Modality;
 pub use builder::{ControlToken, PromptBuilder, TextSegment};
 pub use media_manifest::{MediaItem, MediaManifest};
 pub use provenance::{Provenance, ProvenanceRun, Writer};
+pub(crate) use rendered::Rendered;
 pub use segment::{Segment, SpecialTokens};
 pub use warning::{Warning, WarningKind};
 
@@ -26,6 +28,7 @@ pub struct Prompt<'a> {
     provenance: Provenance<'a>,
     media: MediaManifest<'a>,
     stub: Option<Range<usize>>,
+    generation: Vec<Range<usize>>,
     warnings: Vec<Warning>,
 }
 
@@ -63,6 +66,14 @@ impl<'a> Prompt<'a> {
     /// The bytes of the opened assistant turn at the end that the model is to continue, if one was opened.
     pub fn generation_stub(&self) -> Option<Range<usize>> {
         self.stub.clone()
+    }
+
+    /// The `{% generation %}` blocks of a chat template in bytes, in the order in which they ended.
+    ///
+    /// A block within a macro, or within another block whose text is not written at once, counts from where the prompt
+    /// ended when it ran, as in transformers.
+    pub fn generation_spans(&self) -> &[Range<usize>] {
+        &self.generation
     }
 
     /// What the format did with parts of the request that it could not take as they are.

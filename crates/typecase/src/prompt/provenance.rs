@@ -32,7 +32,12 @@ pub struct Provenance<'a> {
     pub(super) arena: &'a Arena,
 }
 
-impl Provenance<'_> {
+impl<'a> Provenance<'a> {
+    /// The request, as it was read.
+    pub fn request(&self) -> Value<'a> {
+        self.request
+    }
+
     /// The runs, in order, without gaps.
     pub fn runs(&self) -> &[ProvenanceRun] {
         &self.runs

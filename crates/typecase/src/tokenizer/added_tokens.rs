@@ -27,16 +27,29 @@ pub struct AddedToken {
     pub normalized: bool,
 }
 
+impl AddedToken {
+    /// A special token that is its bytes and nothing else.
+    pub(super) fn exact(id: u32, content: String) -> Self {
+        AddedToken {
+            id,
+            content,
+            special: true,
+            lstrip: false,
+            rstrip: false,
+            single_word: false,
+            normalized: false,
+        }
+    }
+}
+
 /// The added tokens of a vocabulary.
 #[derive(Debug)]
 pub struct AddedTokens {
     tokens: Vec<AddedToken>,
     by_id: HashMap<u32, usize>,
     by_content: HashMap<String, usize>,
-    /// Finds any of `tokens` (by index); `None` when there are none.
-    finder: Option<AhoCorasick>,
-    /// For each token, those that are a proper prefix of it, longest first.
-    prefixes: Vec<Vec<usize>>,
+    raw: Finder,
+    normalized: Finder,
 }
 
 /// An added token in a text.
@@ -48,8 +61,17 @@ pub(super) struct Found {
 }
 
 impl AddedTokens {
-    /// A table of `tokens`. Empty spellings are left out; of equal spellings the last counts.
+    /// A table of `tokens`, all of which are looked for in text as it is.
     pub(super) fn new(tokens: impl IntoIterator<Item = AddedToken>) -> Self {
+        Self::with_normalizer(tokens, |content| content.to_owned())
+    }
+
+    /// A table of `tokens`. Those flagged `normalized` are looked for in normalized text, by what `normalize` makes of
+    /// their spelling. Empty spellings are left out; of equal spellings the last counts.
+    pub(super) fn with_normalizer(
+        tokens: impl IntoIterator<Item = AddedToken>,
+        normalize: impl Fn(&str) -> String,
+    ) -> Self {
         let mut table: Vec<AddedToken> = Vec::new();
         let mut by_content: HashMap<String, usize> = HashMap::new();
         for token in tokens {
@@ -62,30 +84,13 @@ impl AddedTokens {
                 }
             }
         }
-        let by_id = table.iter().enumerate().map(|(i, token)| (token.id, i)).collect();
-        let prefixes = table
-            .iter()
-            .map(|token| {
-                let ends = token.content.char_indices().map(|(end, _)| end).skip(1);
-                let mut found: Vec<usize> = ends
-                    .filter_map(|end| by_content.get(&token.content[..end]).copied())
-                    .collect();
-                found.reverse();
-                found
-            })
-            .collect();
-        let finder = (!table.is_empty()).then(|| {
-            AhoCorasick::builder()
-                .match_kind(MatchKind::LeftmostLongest)
-                .build(table.iter().map(|token| token.content.as_str()))
-                .expect("an automaton of a few thousand short tokens fits its 32-bit states")
-        });
+        let entries = |normalized: bool| table.iter().filter(move |token| token.normalized == normalized);
         AddedTokens {
+            raw: Finder::new(entries(false).map(|token| (token.content.clone(), token))),
+            normalized: Finder::new(entries(true).map(|token| (normalize(&token.content), token))),
+            by_id: table.iter().enumerate().map(|(i, token)| (token.id, i)).collect(),
             tokens: table,
-            by_id,
             by_content,
-            finder,
-            prefixes,
         }
     }
 
@@ -114,48 +119,113 @@ impl AddedTokens {
         self.by_content.get(content).map(|&index| self.tokens[index].id)
     }
 
-    /// The added tokens in `text`, from left to right. `text` begins at byte `start` of a prompt of whose bytes those in
-    /// `untrusted` (sorted, apart) make no token.
+    /// Those that are looked for in text as it is: the first step.
+    pub(super) fn raw(&self) -> &Finder {
+        &self.raw
+    }
+
+    /// Those that are looked for in normalized text, between the ones of the first step.
+    pub(super) fn normalized(&self) -> &Finder {
+        &self.normalized
+    }
+}
+
+/// Finds some added tokens in text.
+#[derive(Debug)]
+pub(super) struct Finder {
+    entries: Vec<Entry>,
+    /// Finds any of `entries` (by index); `None` when there are none.
+    automaton: Option<AhoCorasick>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    id: u32,
+    len: usize,
+    lstrip: bool,
+    rstrip: bool,
+    single_word: bool,
+    /// The entries that are a proper prefix of this one, longest first.
+    prefixes: Vec<usize>,
+}
+
+impl Finder {
+    fn new<'t>(patterns: impl Iterator<Item = (String, &'t AddedToken)>) -> Self {
+        let mut spelled: HashMap<String, usize> = HashMap::new();
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut spellings: Vec<String> = Vec::new();
+        for (pattern, token) in patterns {
+            // Two tokens may be one when normalized; the first counts.
+            if pattern.is_empty() || spelled.contains_key(&pattern) {
+                continue;
+            }
+            spelled.insert(pattern.clone(), entries.len());
+            entries.push(Entry {
+                id: token.id,
+                len: pattern.len(),
+                lstrip: token.lstrip,
+                rstrip: token.rstrip,
+                single_word: token.single_word,
+                prefixes: Vec::new(),
+            });
+            spellings.push(pattern);
+        }
+        for (entry, pattern) in entries.iter_mut().zip(&spellings) {
+            let ends = pattern.char_indices().map(|(end, _)| end).skip(1);
+            entry.prefixes = ends.filter_map(|end| spelled.get(&pattern[..end]).copied()).collect();
+            entry.prefixes.reverse();
+        }
+        let automaton = (!entries.is_empty()).then(|| {
+            AhoCorasick::builder()
+                .match_kind(MatchKind::LeftmostLongest)
+                .build(&spellings)
+                .expect("an automaton of a few thousand short tokens fits its 32-bit states")
+        });
+        Finder { entries, automaton }
+    }
+
+    /// Whether there is nothing to find.
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The added tokens in `text`, from left to right. A spelling counts only if `trusted` says so of its bytes.
     pub(super) fn find<'t>(
         &'t self,
         text: &'t str,
-        start: usize,
-        untrusted: &'t [Range<usize>],
+        trusted: impl Fn(Range<usize>) -> bool + 't,
     ) -> impl Iterator<Item = Found> + 't {
         let mut at = 0;
         // What lies left of `done` belongs to an earlier token.
         let mut done = 0;
         std::iter::from_fn(move || {
-            let finder = self.finder.as_ref()?;
-            while let Some(found) = finder.find(Input::new(text).range(at..)) {
+            let automaton = self.automaton.as_ref()?;
+            while let Some(found) = automaton.find(Input::new(text).range(at..)) {
                 let longest = found.pattern().as_usize();
                 let begin = found.start();
-                let trusted = std::iter::once(&longest)
-                    .chain(&self.prefixes[longest])
-                    .map(|&index| &self.tokens[index])
-                    .find(|token| {
-                        let range = start + begin..start + begin + token.content.len();
-                        !touches(untrusted, range)
-                    });
-                let Some(token) = trusted else {
+                let counts = std::iter::once(&longest)
+                    .chain(&self.entries[longest].prefixes)
+                    .map(|&index| &self.entries[index])
+                    .find(|entry| trusted(begin..begin + entry.len));
+                let Some(entry) = counts else {
                     // The next match may begin within this one.
                     at = begin + text[begin..].chars().next().map_or(1, char::len_utf8);
                     continue;
                 };
-                let mut range = begin..begin + token.content.len();
+                let mut range = begin..begin + entry.len;
                 at = range.end;
-                if token.single_word && (ends_with_word(&text[..range.start]) || starts_with_word(&text[range.end..])) {
+                if entry.single_word && (ends_with_word(&text[..range.start]) || starts_with_word(&text[range.end..])) {
                     continue;
                 }
-                if token.lstrip {
+                if entry.lstrip {
                     range.start = trim_end(&text[..range.start]).len().max(done);
                 }
-                if token.rstrip {
+                if entry.rstrip {
                     range.end = text.len() - trim_start(&text[range.end..]).len();
                     at = range.end;
                 }
                 done = range.end;
-                return Some(Found { range, id: token.id });
+                return Some(Found { range, id: entry.id });
             }
             None
         })
@@ -163,7 +233,7 @@ impl AddedTokens {
 }
 
 /// Whether `range` shares a byte with one of `ranges`.
-fn touches(ranges: &[Range<usize>], range: Range<usize>) -> bool {
+pub(super) fn touches(ranges: &[Range<usize>], range: Range<usize>) -> bool {
     let next = ranges.partition_point(|other| other.end <= range.start);
     ranges.get(next).is_some_and(|other| other.start < range.end)
 }
@@ -201,22 +271,15 @@ mod tests {
     use super::*;
 
     fn token(id: u32, content: &str) -> AddedToken {
-        AddedToken {
-            id,
-            content: content.to_owned(),
-            special: true,
-            lstrip: false,
-            rstrip: false,
-            single_word: false,
-            normalized: false,
-        }
+        AddedToken::exact(id, content.to_owned())
     }
 
     fn found(tokens: Vec<AddedToken>, text: &str, untrusted: Option<Range<usize>>) -> Vec<(u32, &str)> {
         let table = AddedTokens::new(tokens);
         let untrusted = untrusted.map_or(Vec::new(), |range| vec![range]);
         table
-            .find(text, 0, &untrusted)
+            .raw()
+            .find(text, |range| !touches(&untrusted, range))
             .map(|found| (found.id, &text[found.range]))
             .collect()
     }

@@ -43,6 +43,18 @@ impl ByteTable {
         }
     }
 
+    /// Whether the bytes of `ids`, one after the other, are those of `text`.
+    pub(super) fn spells(&self, ids: &[u32], text: &str) -> bool {
+        let mut rest = text.as_bytes();
+        for &id in ids {
+            match self.token(id).and_then(|token| rest.strip_prefix(token)) {
+                Some(after) => rest = after,
+                None => return false,
+            }
+        }
+        rest.is_empty()
+    }
+
     /// Appends the range of each id of a text that begins at `start`; the position after the last.
     pub(super) fn ranges(&self, ids: &[u32], mut start: usize, ranges: &mut Vec<Range<usize>>) -> usize {
         for &id in ids {
@@ -51,5 +63,38 @@ impl ByteTable {
             start = end;
         }
         start
+    }
+}
+
+/// The bytes of a token that is spelled with one character per byte, as GPT-2 introduced it. A token with a character
+/// outside of that alphabet is its own bytes, which is how the `tokenizers` crate decodes added tokens.
+pub(super) fn bytes_of_byte_level(token: &str) -> Vec<u8> {
+    let bytes: Option<Vec<u8>> = token.chars().map(byte_of_char).collect();
+    bytes.unwrap_or_else(|| token.as_bytes().to_vec())
+}
+
+/// Printable bytes of Latin-1 stand for themselves; the 68 others are U+0100 and up, in order.
+fn byte_of_char(c: char) -> Option<u8> {
+    match c {
+        '!'..='~' | '¡'..='¬' | '®'..='ÿ' => Some(c as u8),
+        '\u{100}'..='\u{120}' => Some((c as u32 - 0x100) as u8),
+        '\u{121}'..='\u{142}' => Some((c as u32 - 0x121 + 0x7f) as u8),
+        '\u{143}' => Some(0xad),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_has_a_character() {
+        let chars = (0..0x144).filter_map(char::from_u32);
+        let mut bytes: Vec<u8> = chars.filter_map(byte_of_char).collect();
+        bytes.sort_unstable();
+        assert_eq!(bytes, (0..=255).collect::<Vec<u8>>());
+        assert_eq!(bytes_of_byte_level("Ġa"), b" a");
+        assert_eq!(bytes_of_byte_level("<｜é｜>"), "<｜é｜>".as_bytes());
     }
 }

@@ -11,31 +11,54 @@
 //! | directory has | module | reference |
 //! |---|---|---|
 //! | `tiktoken.model` | `tiktoken` | Python `tiktoken` with the ranks and the pattern of the model's family |
+//! | `tekken.json` | `tekken` | `Tekkenizer` of mistral-common |
+//! | `tokenizer.json` | `huggingface` | the `tokenizers` crate |
 
 mod added_tokens;
 mod byte_table;
-#[cfg(feature = "tiktoken")]
+mod cache;
+#[cfg(any(feature = "huggingface", feature = "tiktoken"))]
 mod chunking;
+#[cfg(feature = "huggingface")]
+mod huggingface;
+mod origins;
+#[cfg(any(feature = "huggingface", feature = "tiktoken"))]
+mod ranks;
+mod stream;
+#[cfg(feature = "huggingface")]
+mod tekken;
+#[cfg(all(test, feature = "huggingface"))]
+mod tests;
 #[cfg(feature = "tiktoken")]
 mod tiktoken;
 mod tokens;
 mod vocabulary;
 
 pub use added_tokens::{AddedToken, AddedTokens};
+pub use cache::CacheStats;
+pub use origins::{IGNORED_LABEL, TokenOrigin, TokenOrigins};
+pub use stream::DecodeStream;
 pub use tokens::Tokens;
 
 use crate::model::ModelFiles;
-use crate::prompt::{Prompt, SpecialTokens, Writer};
+use crate::prompt::{Prompt, Segment, SpecialTokens, Writer};
 use crate::{Error, ErrorKind, Result};
+use added_tokens::touches;
+use cache::Cache;
 use std::ops::Range;
-use vocabulary::Vocabulary;
+use typecase_jinja::value::{Path, Step};
+use vocabulary::{Piece, Vocabulary};
 
 /// Encodes prompts and decodes ids. Shared between threads as it is.
 #[derive(Debug)]
 pub struct Tokenizer {
     vocabulary: Box<dyn Vocabulary>,
     added_tokens: AddedTokens,
+    cache: Cache,
 }
+
+/// Bytes that the cache of a tokenizer holds unless it is told otherwise.
+pub const DEFAULT_CACHE_BYTES: usize = 64 << 20;
 
 /// Whether added tokens are looked for in text of a template that the request supplied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -81,11 +104,33 @@ impl EncodeOptions {
 }
 
 impl Tokenizer {
-    /// The tokenizer of a model directory.
+    /// The tokenizer of a directory, which needs no `config.json` for that.
+    ///
+    /// # Errors
+    /// As [`from_files`](Self::from_files).
+    pub fn load(directory: impl AsRef<std::path::Path>) -> Result<Self> {
+        Self::from_files(&ModelFiles::directory(directory.as_ref())?)
+    }
+
+    /// The tokenizer of a model: `tiktoken.model` of a family that is known, else `tokenizer.json`, else
+    /// `tekken.json`.
     ///
     /// # Errors
     /// Server faults that name the file: none that could be read as a vocabulary, or one that is broken.
-    pub(crate) fn load(files: &ModelFiles) -> Result<Self> {
+    pub fn from_files(files: &ModelFiles) -> Result<Self> {
+        #[cfg(feature = "tiktoken")]
+        if tiktoken::recognizes(files)? {
+            return tiktoken::load(files);
+        }
+        #[cfg(feature = "huggingface")]
+        if files.has(huggingface::FILE) {
+            return huggingface::load(files);
+        }
+        #[cfg(feature = "huggingface")]
+        if files.has(tekken::FILE) {
+            return tekken::load(files);
+        }
+        // Known to be there and not to be recognized: says why.
         #[cfg(feature = "tiktoken")]
         if files.has(tiktoken::FILE) {
             return tiktoken::load(files);
@@ -99,6 +144,7 @@ impl Tokenizer {
         let tokenizer = Tokenizer {
             vocabulary,
             added_tokens,
+            cache: Cache::new(DEFAULT_CACHE_BYTES),
         };
         // The first call builds tables (0.1 to 0.3 s for a vocabulary of 150,000), which no request should wait for.
         let _warmed = tokenizer.encode_text("Hello, world 1\n", SpecialTokens::None);
@@ -118,18 +164,49 @@ impl Tokenizer {
     /// # Errors
     /// As [`encode`](Self::encode).
     pub fn encode_with(&self, prompt: &Prompt<'_>, options: EncodeOptions) -> Result<Tokens> {
-        let mut ids = Vec::with_capacity(prompt.text().len() / 3 + prompt.segments().len());
-        let mut ranges = options.ranges.then(Vec::new);
-        let untrusted = match options.trust {
+        let mut out = Output {
+            ids: Vec::with_capacity(prompt.text().len() / 3 + prompt.segments().len()),
+            ranges: options.ranges.then(Vec::new),
+            ..Output::default()
+        };
+        self.encode_into(prompt, options.trust, &mut out)?;
+        Ok(Tokens::new(out.ids, out.ranges))
+    }
+
+    /// The number of ids of `prompt`, without keeping them.
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode).
+    pub fn count(&self, prompt: &Prompt<'_>, trust: Trust) -> Result<usize> {
+        let mut out = Output {
+            count: Some(0),
+            ..Output::default()
+        };
+        self.encode_into(prompt, trust, &mut out)?;
+        Ok(out.count.unwrap_or_default())
+    }
+
+    /// The tokens of `prompt` with where each came from. `stop_ids`: the tokens that end a turn.
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode).
+    pub fn explain(&self, prompt: &Prompt<'_>, trust: Trust, stop_ids: &[u32]) -> Result<TokenOrigins> {
+        let options = EncodeOptions::new().trust(trust).ranges(true);
+        let tokens = self.encode_with(prompt, options)?;
+        Ok(TokenOrigins::new(prompt, &tokens, stop_ids))
+    }
+
+    fn encode_into(&self, prompt: &Prompt<'_>, trust: Trust, out: &mut Output) -> Result<()> {
+        let untrusted = match trust {
             Trust::Strict => request_ranges(prompt),
             Trust::Compat => Vec::new(),
         };
         let mut start = 0;
         for (text, policy) in prompt.segment_texts() {
-            self.encode_segment(text, policy, start, &untrusted, &mut ids, ranges.as_mut())?;
+            self.encode_segment(text, policy, start, &untrusted, out)?;
             start += text.len();
         }
-        Ok(Tokens::new(ids, ranges))
+        Ok(())
     }
 
     /// The ids of a text on its own; with [`SpecialTokens::Trusted`] all of it is trusted.
@@ -137,9 +214,12 @@ impl Tokenizer {
     /// # Errors
     /// As [`encode`](Self::encode).
     pub fn encode_text(&self, text: &str, policy: SpecialTokens) -> Result<Vec<u32>> {
-        let mut ids = Vec::with_capacity(text.len() / 3 + 1);
-        self.encode_segment(text, policy, 0, &[], &mut ids, None)?;
-        Ok(ids)
+        let mut out = Output {
+            ids: Vec::with_capacity(text.len() / 3 + 1),
+            ..Output::default()
+        };
+        self.encode_segment(text, policy, 0, &[], &mut out)?;
+        Ok(out.ids)
     }
 
     /// Encodes the segment `text` that begins at byte `start` of the prompt.
@@ -149,11 +229,10 @@ impl Tokenizer {
         policy: SpecialTokens,
         start: usize,
         untrusted: &[Range<usize>],
-        ids: &mut Vec<u32>,
-        mut ranges: Option<&mut Vec<Range<usize>>>,
+        out: &mut Output,
     ) -> Result<()> {
         let untrusted = match policy {
-            SpecialTokens::None => return self.encode_plain(text, start, ids, ranges),
+            SpecialTokens::None => return self.encode_plain(text, 0..text.len(), start, out),
             SpecialTokens::All => &[],
             SpecialTokens::Trusted => untrusted,
         };
@@ -161,62 +240,128 @@ impl Tokenizer {
         if policy == SpecialTokens::All
             && let Some(id) = self.added_tokens.id(text)
         {
-            push_token(id, start..start + text.len(), ids, ranges);
+            out.push(id, start..start + text.len());
             return Ok(());
         }
+        let trusted = |range: Range<usize>| !touches(untrusted, start + range.start..start + range.end);
         let mut done = 0;
-        for found in self.added_tokens.find(text, start, untrusted) {
-            self.encode_plain(&text[done..found.range.start], start + done, ids, ranges.as_deref_mut())?;
-            let range = start + found.range.start..start + found.range.end;
-            push_token(found.id, range, ids, ranges.as_deref_mut());
+        for found in self.added_tokens.raw().find(text, trusted) {
+            self.encode_normalized(text, done..found.range.start, start, untrusted, out)?;
+            out.push(found.id, start + found.range.start..start + found.range.end);
             done = found.range.end;
         }
-        self.encode_plain(&text[done..], start + done, ids, ranges)
+        self.encode_normalized(text, done..text.len(), start, untrusted, out)
     }
 
-    /// Encodes text in which no added token is looked for.
-    fn encode_plain(
+    /// Encodes a part of a segment: what lies between two added tokens that are looked for in text as it is.
+    fn encode_normalized(
         &self,
-        text: &str,
+        segment: &str,
+        part: Range<usize>,
         start: usize,
-        ids: &mut Vec<u32>,
-        ranges: Option<&mut Vec<Range<usize>>>,
+        untrusted: &[Range<usize>],
+        out: &mut Output,
     ) -> Result<()> {
-        if text.is_empty() {
+        let finder = self.added_tokens.normalized();
+        if finder.is_empty() || part.is_empty() {
+            return self.encode_plain(segment, part, start, out);
+        }
+        let text = &segment[part.clone()];
+        let base = start + part.start;
+        let trusted = |range: Range<usize>| !touches(untrusted, base + range.start..base + range.end);
+        if self.vocabulary.is_normalized(text) {
+            let mut done = 0;
+            for found in finder.find(text, trusted) {
+                self.encode_plain(segment, part.start + done..part.start + found.range.start, start, out)?;
+                out.push(found.id, base + found.range.start..base + found.range.end);
+                done = found.range.end;
+            }
+            return self.encode_plain(segment, part.start + done..part.end, start, out);
+        }
+        let piece = Piece {
+            text,
+            first: part.start == 0,
+        };
+        for (id, range) in self.vocabulary.encode_normalized(piece, &self.added_tokens, &trusted)? {
+            out.push(id, base + range.start..base + range.end);
+        }
+        Ok(())
+    }
+
+    /// Encodes a part of a segment in which no added token is looked for.
+    fn encode_plain(&self, segment: &str, part: Range<usize>, start: usize, out: &mut Output) -> Result<()> {
+        if part.is_empty() {
             return Ok(());
         }
-        let before = ids.len();
-        self.vocabulary.encode(text, ids)?;
-        if let Some(ranges) = ranges {
-            self.vocabulary.ranges(text, start, &ids[before..], ranges)?;
+        let piece = Piece {
+            text: &segment[part.clone()],
+            first: part.start == 0,
+        };
+        let before = out.ids.len();
+        match self.cache.look_up(piece.text, piece.first) {
+            Ok(ids) if out.count.is_some() => out.uncopied += ids.len(),
+            Ok(ids) => out.ids.extend_from_slice(&ids),
+            Err(slot) => {
+                self.vocabulary.encode(piece, &mut out.ids)?;
+                if let Some(slot) = slot {
+                    self.cache.store(slot, piece.text, piece.first, &out.ids[before..]);
+                }
+            }
         }
+        if let Some(ranges) = &mut out.ranges {
+            let first = ranges.len();
+            self.vocabulary.ranges(piece, &out.ids[before..], ranges)?;
+            for range in &mut ranges[first..] {
+                *range = start + part.start + range.start..start + part.start + range.end;
+            }
+        }
+        out.settle();
         Ok(())
     }
 
     /// The text of `ids`. Bytes that are no UTF-8 become U+FFFD, as in Python's `decode(errors="replace")`.
     ///
     /// # Errors
-    /// [`ErrorKind::UnknownId`] (client) for an id outside the vocabulary.
+    /// [`ErrorKind::UnknownId`] (client) for an id outside a `tiktoken.model`; elsewhere such ids are left out, as in
+    /// `transformers`.
     pub fn decode(&self, ids: &[u32]) -> Result<String> {
-        let mut bytes = Vec::with_capacity(ids.len() * 4);
-        for &id in ids {
-            match self.token_bytes(id) {
-                Some(token) => bytes.extend_from_slice(token),
-                None => return Err(Error::new(ErrorKind::UnknownId { id })),
-            }
-        }
-        Ok(match String::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(invalid) => String::from_utf8_lossy(invalid.as_bytes()).into_owned(),
-        })
+        self.vocabulary.decode(ids, false, &self.added_tokens)
     }
 
-    /// The bytes that `id` stands for. They need not be whole characters.
+    /// The text of `ids` without special tokens.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode).
+    pub fn decode_without_special(&self, ids: &[u32]) -> Result<String> {
+        self.vocabulary.decode(ids, true, &self.added_tokens)
+    }
+
+    /// Decodes ids as they come.
+    pub fn stream(&self) -> DecodeStream<'_> {
+        DecodeStream::new(self, false)
+    }
+
+    /// Decodes ids as they come, without special tokens.
+    pub fn stream_without_special(&self) -> DecodeStream<'_> {
+        DecodeStream::new(self, true)
+    }
+
+    /// Sets how many bytes of text and ids are remembered, [`DEFAULT_CACHE_BYTES`] to begin with. 0 turns it off. What
+    /// was remembered is forgotten. A piece of text that takes more than 1/128 of it is not remembered.
+    #[must_use]
+    pub fn cache_bytes(mut self, max_bytes: usize) -> Self {
+        self.cache = Cache::new(max_bytes);
+        self
+    }
+
+    /// What the cache did so far, and what it holds.
+    pub fn cache_stats(&self) -> CacheStats {
+        self.cache.stats()
+    }
+
+    /// The bytes that `id` stands for, where tokens are bytes. They need not be whole characters.
     pub fn token_bytes(&self, id: u32) -> Option<&[u8]> {
-        match self.added_tokens.by_id(id) {
-            Some(token) => Some(token.content.as_bytes()),
-            None => self.vocabulary.token_bytes(id),
-        }
+        self.vocabulary.token_bytes(id)
     }
 
     /// The added tokens: control tokens and others that are found in text before it is encoded.
@@ -225,29 +370,64 @@ impl Tokenizer {
     }
 }
 
-fn push_token(id: u32, range: Range<usize>, ids: &mut Vec<u32>, ranges: Option<&mut Vec<Range<usize>>>) {
-    ids.push(id);
-    if let Some(ranges) = ranges {
-        ranges.push(range);
+/// Ids as they are made, with their ranges if these are wanted.
+#[derive(Default)]
+struct Output {
+    ids: Vec<u32>,
+    ranges: Option<Vec<Range<usize>>>,
+    /// Set if only their number is wanted: the number so far, without those in `ids`.
+    count: Option<usize>,
+    /// Ids that are counted without having been in `ids`.
+    uncopied: usize,
+}
+
+impl Output {
+    fn push(&mut self, id: u32, range: Range<usize>) {
+        self.ids.push(id);
+        if let Some(ranges) = &mut self.ranges {
+            ranges.push(range);
+        }
+        self.settle();
+    }
+
+    /// Where only the number is wanted: counts the ids and forgets them.
+    fn settle(&mut self) {
+        if let Some(count) = &mut self.count {
+            *count += self.ids.len() + self.uncopied;
+            self.ids.clear();
+            self.uncopied = 0;
+        }
     }
 }
 
-/// The bytes that the request wrote, joined where they touch.
+/// Roles that a request may give a message; a template that writes `<|user|>` from one means its control token.
+const ROLES: &[&str] = &["system", "developer", "user", "assistant", "tool", "function"];
+
+/// The bytes that the request wrote, joined where they touch. A role of the closed set counts as the format's.
 fn request_ranges(prompt: &Prompt<'_>) -> Vec<Range<usize>> {
-    if !prompt
-        .segments()
-        .iter()
-        .any(|segment| segment.special_tokens == SpecialTokens::Trusted)
-    {
+    let trusted_text = |segment: &Segment| segment.special_tokens == SpecialTokens::Trusted;
+    if !prompt.segments().iter().any(trusted_text) {
         return Vec::new();
     }
     let mut ranges: Vec<Range<usize>> = Vec::new();
     for (range, writer) in prompt.provenance().ranges() {
-        match (writer, ranges.last_mut()) {
-            (Writer::Format | Writer::Config, _) => {}
-            (Writer::Request(_), Some(last)) if last.end == range.start => last.end = range.end,
-            (Writer::Request(_), _) => ranges.push(range),
+        let Writer::Request(origin) = writer else { continue };
+        if ROLES.contains(&&prompt.text()[range.clone()]) && is_role(&prompt.provenance().path(origin)) {
+            continue;
+        }
+        match ranges.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => ranges.push(range),
         }
     }
     ranges
+}
+
+/// Whether a path is `messages[i].role`.
+fn is_role(path: &Path) -> bool {
+    let mut steps = path.steps();
+    matches!(steps.next(), Some(Step::Key(key)) if key == "messages")
+        && matches!(steps.next(), Some(Step::Index(_)))
+        && matches!(steps.next(), Some(Step::Key(key)) if key == "role")
+        && steps.next().is_none()
 }

@@ -1,5 +1,10 @@
 //! Integration tests of the library.
 
+mod arrows;
+mod injection;
+mod kimi_k3;
 mod model_load;
 mod oracle;
+mod origins;
 mod tiktoken;
+mod vocabularies;

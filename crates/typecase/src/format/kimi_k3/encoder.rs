@@ -148,7 +148,10 @@ impl<'a> Encoder<'_, 'a> {
         }
         let Some((message, index)) = messages.last().zip(messages.len().checked_sub(1)) else {
             return match self.request.ending() {
-                Ending::Continuation => fail(0, "there is none"),
+                Ending::Continuation => Err(Error::new(ErrorKind::CannotContinue {
+                    reason: "there is none",
+                })
+                .within("continue_final_message")),
                 _ => Ok(None),
             };
         };

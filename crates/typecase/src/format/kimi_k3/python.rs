@@ -1,6 +1,7 @@
 //! Values as Python's `str()` spells them, which the reference calls on whatever stands where text should.
 
 use std::fmt::Write;
+use typecase_jinja::value::unicode::is_printable;
 use typecase_jinja::value::{Value, float};
 
 /// `str(value)`.
@@ -70,10 +71,4 @@ fn write_str_repr(out: &mut String, text: &str) {
         };
     }
     out.push(quote);
-}
-
-/// `str.isprintable` of one character.
-fn is_printable(c: char) -> bool {
-    // Rust escapes the same categories, but quotes as well, and combining marks unless they follow something.
-    matches!(c, '"' | '\'') || format!("a{c}").escape_debug().eq(['a', c])
 }

@@ -1,0 +1,311 @@
+//! Pipelines from request JSON to token ids: a template renderer joined to a tokenizer, as frontends join them.
+//!
+//! Cold means no cache across calls; warm pipelines carry each peer's own cache through the turns of a conversation,
+//! empty at its start.
+
+use std::{
+    cell::RefCell,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use dynamo_renderer::dynamo_tokenizers as dynamo_tok;
+use dynamo_tok::traits::Encoder as _;
+use serde_json::Value as Json;
+
+use super::{ChatTemplate, Stage, TemplatePeer, basetenkenizer::Baseten, dynamo::DynamoTemplate, text};
+use crate::{Contender, Verdict, peers::llm_tokenizer::LlmTokenizer, workload};
+
+/// Budget of every cache, so that none gains by size.
+const CACHE_BYTES: usize = 64 << 20;
+
+/// Token ids, or the peer's error as text.
+pub type Ids = Result<Vec<u32>, String>;
+
+/// Whether a pipeline may remember earlier calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cache {
+    /// Every call is the first.
+    Cold,
+    /// The peer's own cache, emptied at the start of a conversation.
+    Warm,
+}
+
+trait Tokenize {
+    fn encode(&self, text: &str) -> Ids;
+    /// Forgets earlier calls.
+    fn forget(&self) {}
+}
+
+struct Fastokens(RefCell<fastokens::Tokenizer>, Cache);
+
+impl Tokenize for Fastokens {
+    fn encode(&self, prompt: &str) -> Ids {
+        self.0.borrow().encode(prompt).map_err(text)
+    }
+    fn forget(&self) {
+        if self.1 == Cache::Warm {
+            self.0.borrow_mut().enable_segment_cache(CACHE_BYTES);
+        }
+    }
+}
+
+struct Basetenkenizer(basetenkenizer::Tokenizer);
+
+impl Tokenize for Basetenkenizer {
+    fn encode(&self, prompt: &str) -> Ids {
+        self.0.encode(prompt).map_err(text)
+    }
+}
+
+struct Tokenizers(tokenizers::Tokenizer);
+
+impl Tokenize for Tokenizers {
+    fn encode(&self, prompt: &str) -> Ids {
+        self.0
+            .encode_fast(prompt, false)
+            .map(|encoding| encoding.get_ids().to_vec())
+            .map_err(text)
+    }
+}
+
+/// `dynamo-tokenizers`: the fastest backend its prefix cache accepts, behind that cache.
+struct DynamoCached {
+    inner: Arc<dyn dynamo_tok::traits::Tokenizer>,
+    special_tokens: Vec<String>,
+    cached: RefCell<dynamo_tok::CachedTokenizer>,
+}
+
+impl DynamoCached {
+    fn new(path: &str, special_tokens: Vec<String>) -> Result<Self, String> {
+        let inner: Arc<dyn dynamo_tok::traits::Tokenizer> =
+            Arc::new(dynamo_tok::FastTokenizer::from_file(path).map_err(text)?);
+        let cached = RefCell::new(Self::fresh(&inner, &special_tokens)?);
+        Ok(Self {
+            inner,
+            special_tokens,
+            cached,
+        })
+    }
+
+    fn fresh(
+        inner: &Arc<dyn dynamo_tok::traits::Tokenizer>,
+        special_tokens: &[String],
+    ) -> Result<dynamo_tok::CachedTokenizer, String> {
+        let cached = dynamo_tok::CachedTokenizer::new(Arc::clone(inner), special_tokens.to_vec(), CACHE_BYTES);
+        // Conversations grow at the end: the option made for them.
+        cached.map(|cached| cached.with_extend(true)).map_err(text)
+    }
+}
+
+impl Tokenize for DynamoCached {
+    fn encode(&self, prompt: &str) -> Ids {
+        self.cached
+            .borrow()
+            .encode(prompt)
+            .map(|encoding| encoding.token_ids().to_vec())
+            .map_err(text)
+    }
+    fn forget(&self) {
+        if let Ok(fresh) = Self::fresh(&self.inner, &self.special_tokens) {
+            self.cached.replace(fresh);
+        }
+    }
+}
+
+struct Llm(
+    Box<dyn llm_tokenizer::traits::Encoder>,
+    Option<Arc<llm_tokenizer::CachedTokenizer>>,
+);
+
+impl Llm {
+    fn new(path: &str, cache: Cache) -> Result<Self, String> {
+        let plain = llm_tokenizer::HuggingFaceTokenizer::from_file(path).map_err(text)?;
+        if cache == Cache::Cold {
+            return Ok(Self(Box::new(plain), None));
+        }
+        let config = llm_tokenizer::CacheConfig {
+            enable_l1: true,
+            l1_max_memory: CACHE_BYTES,
+            ..llm_tokenizer::CacheConfig::default()
+        };
+        let cached = Arc::new(llm_tokenizer::CachedTokenizer::new(Arc::new(plain), config));
+        Ok(Self(Box::new(Shared(Arc::clone(&cached))), Some(cached)))
+    }
+}
+
+/// `Encoder` is not implemented for `Arc`s of encoders.
+struct Shared(Arc<llm_tokenizer::CachedTokenizer>);
+
+impl llm_tokenizer::traits::Encoder for Shared {
+    fn encode(&self, input: &str, special: bool) -> anyhow::Result<llm_tokenizer::Encoding> {
+        self.0.encode(input, special)
+    }
+    fn encode_batch(&self, inputs: &[&str], special: bool) -> anyhow::Result<Vec<llm_tokenizer::Encoding>> {
+        self.0.encode_batch(inputs, special)
+    }
+}
+
+impl Tokenize for Llm {
+    fn encode(&self, prompt: &str) -> Ids {
+        self.0
+            .encode(prompt, false)
+            .map(|encoding| encoding.token_ids().to_vec())
+            .map_err(text)
+    }
+    fn forget(&self) {
+        if let Some(cached) = &self.1 {
+            cached.clear_cache();
+        }
+    }
+}
+
+struct Pipeline {
+    name: &'static str,
+    template: Box<dyn TemplatePeer>,
+    tokenizer: Box<dyn Tokenize>,
+}
+
+impl Pipeline {
+    fn ids(&self, json: &str) -> Ids {
+        let render = self.template.prepare(Stage::Json, json).ok_or("no way from JSON")?;
+        self.tokenizer.encode(&render()?)
+    }
+
+    fn conversation(&self, turns: &[String]) -> Result<Vec<Vec<u32>>, String> {
+        self.tokenizer.forget();
+        turns.iter().map(|json| self.ids(json)).collect()
+    }
+}
+
+/// All pipelines for one model.
+pub struct TokenPeers {
+    pipelines: Vec<Pipeline>,
+    reference: Pipeline,
+}
+
+/// Where the directory of `model` would be: below `TYPECASE_MODELS` or `bench/models`.
+#[must_use]
+pub fn model_directory(model: &str) -> PathBuf {
+    std::env::var_os("TYPECASE_MODELS")
+        .map_or_else(|| workload::home().join("models"), PathBuf::from)
+        .join(model)
+}
+
+impl TokenPeers {
+    /// Loads `tokenizer.json` of `directory` into every tokenizer.
+    ///
+    /// # Errors
+    /// If a file is missing or a peer cannot load it.
+    pub fn load(template: &ChatTemplate, directory: &Path, cache: Cache) -> Result<Self, String> {
+        let path = directory.join("tokenizer.json");
+        let file = path.to_str().ok_or("the path is not Unicode")?;
+        if !path.exists() {
+            return Err(format!("{file} is missing (see README: vocabularies)"));
+        }
+        let fast = || -> Result<Box<dyn Tokenize>, String> {
+            let tokenizer = fastokens::Tokenizer::from_file(&path).map_err(text)?;
+            Ok(Box::new(Fastokens(RefCell::new(tokenizer), cache)))
+        };
+        let dynamo = || DynamoTemplate::new(template).map(|t| Box::new(t) as Box<dyn TemplatePeer>);
+        let baseten = || Baseten::new(template).map(|t| Box::new(t) as Box<dyn TemplatePeer>);
+        let llm = || LlmTokenizer::new(template).map(|t| Box::new(t) as Box<dyn TemplatePeer>);
+        let hf = tokenizers::Tokenizer::from_file(&path).map_err(text)?;
+        let mut pipelines = vec![
+            Pipeline {
+                name: "dynamo + fastokens",
+                template: dynamo()?,
+                tokenizer: fast()?,
+            },
+            Pipeline {
+                name: "baseten + fastokens",
+                template: baseten()?,
+                tokenizer: fast()?,
+            },
+            Pipeline {
+                name: "llm-tokenizer",
+                template: llm()?,
+                tokenizer: Box::new(Llm::new(file, cache)?),
+            },
+        ];
+        if cache == Cache::Cold {
+            let own = basetenkenizer::Tokenizer::from_file(&path).map_err(text)?;
+            pipelines.push(Pipeline {
+                name: "baseten",
+                template: baseten()?,
+                tokenizer: Box::new(Basetenkenizer(own)),
+            });
+        } else {
+            let cached = DynamoCached::new(file, special_tokens(&path)?)?;
+            pipelines.push(Pipeline {
+                name: "dynamo-tokenizers",
+                template: dynamo()?,
+                tokenizer: Box::new(cached),
+            });
+        }
+        let reference = Pipeline {
+            name: "tokenizers",
+            template: baseten()?,
+            tokenizer: Box::new(Tokenizers(hf)),
+        };
+        Ok(Self { pipelines, reference })
+    }
+
+    /// Contenders that encode one request, held against the `tokenizers` crate.
+    #[must_use]
+    pub fn contenders<'a>(&'a self, json: &'a str) -> Vec<Contender<'a>> {
+        let expected = self.reference.ids(json);
+        self.all()
+            .map(|pipeline| {
+                let verdict = verdict(&pipeline.ids(json), &expected);
+                Contender::new(pipeline.name, verdict, move || {
+                    std::hint::black_box(pipeline.ids(json)).ok();
+                })
+            })
+            .collect()
+    }
+
+    /// Contenders that encode every prefix of a conversation, as its turns come.
+    #[must_use]
+    pub fn conversations<'a>(&'a self, turns: &'a [String]) -> Vec<Contender<'a>> {
+        let expected = self.reference.conversation(turns);
+        self.pipelines
+            .iter()
+            .map(|pipeline| {
+                let verdict = verdict(&pipeline.conversation(turns), &expected);
+                Contender::new(pipeline.name, verdict, move || {
+                    std::hint::black_box(pipeline.conversation(turns)).ok();
+                })
+            })
+            .collect()
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Pipeline> {
+        self.pipelines.iter().chain([&self.reference])
+    }
+}
+
+fn verdict<T: PartialEq>(got: &Result<T, String>, expected: &Result<T, String>) -> Verdict {
+    match (got, expected) {
+        (Err(message), _) => Verdict::Fails(message.clone()),
+        (_, Err(_)) => Verdict::Unchecked,
+        (Ok(got), Ok(expected)) if got == expected => Verdict::Exact,
+        _ => Verdict::Differs("other ids".to_owned()),
+    }
+}
+
+/// The strings of the special added tokens in a `tokenizer.json`.
+fn special_tokens(path: &Path) -> Result<Vec<String>, String> {
+    let json: Json = serde_json::from_str(&std::fs::read_to_string(path).map_err(text)?).map_err(text)?;
+    let added = json
+        .get("added_tokens")
+        .and_then(Json::as_array)
+        .cloned()
+        .unwrap_or_default();
+    let special = added
+        .iter()
+        .filter(|token| token.get("special") == Some(&Json::Bool(true)));
+    Ok(special
+        .filter_map(|token| token.get("content")?.as_str().map(str::to_owned))
+        .collect())
+}

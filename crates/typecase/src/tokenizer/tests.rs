@@ -1,0 +1,271 @@
+//! Trust, the cache and streams on small vocabularies of every kind, held against the `tokenizers` crate as it is.
+
+use super::*;
+use proptest::prelude::*;
+use serde_json::json;
+
+/// Vocabularies small enough to be read, each with a step that is easy to get wrong.
+fn vocabularies() -> Vec<(&'static str, serde_json::Value)> {
+    let bytes: Vec<String> = (0..=255u8).map(|byte| byte_level(byte).to_string()).collect();
+    let mut bpe: serde_json::Map<String, serde_json::Value> = bytes
+        .iter()
+        .enumerate()
+        .map(|(id, token)| (token.clone(), json!(id)))
+        .collect();
+    for (i, token) in ["ab", "Ġa", "Ġab", "Ġ<", "|>", "<|"].iter().enumerate() {
+        bpe.insert((*token).to_owned(), json!(256 + i));
+    }
+    let byte_level = |normalizer: serde_json::Value, add_prefix_space: bool| {
+        json!({
+            "added_tokens": added(300, true),
+            "normalizer": normalizer,
+            "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": add_prefix_space, "trim_offsets": true, "use_regex": true},
+            "decoder": {"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true},
+            "model": {"type": "BPE", "vocab": bpe, "merges": ["a b", "Ġ a", "Ġ ab", "Ġ <", "| >", "< |"]},
+        })
+    };
+    let pieces: Vec<serde_json::Value> = std::iter::once(json!(["<unk>", 0.0]))
+        .chain(["▁", "▁a", "▁ab", "a", "b", "ab", "<", "|", ">", "x", "▁x", "A"].map(|piece| json!([piece, -2.0])))
+        .collect();
+    let metaspace = |scheme: &str| {
+        json!({
+            "added_tokens": added(20, true),
+            "normalizer": null,
+            "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme, "split": true},
+            "decoder": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme, "split": true},
+            "model": {"type": "Unigram", "unk_id": 0, "vocab": pieces},
+        })
+    };
+    let words = json!({"[UNK]": 0, "a": 1, "##b": 2, "ab": 3, "x": 4, "<": 5, "|": 6, ">": 7, "sep": 8});
+    vec![
+        ("byte-level", byte_level(json!(null), false)),
+        ("byte-level with NFC", byte_level(json!({"type": "NFC"}), false)),
+        (
+            "byte-level in lower case",
+            byte_level(json!({"type": "Lowercase"}), false),
+        ),
+        ("byte-level with a prefix space", byte_level(json!(null), true)),
+        ("metaspace first", metaspace("first")),
+        ("metaspace always", metaspace("always")),
+        (
+            "prepended",
+            json!({
+                "added_tokens": added(20, false),
+                "normalizer": {"type": "Sequence", "normalizers": [
+                    {"type": "Prepend", "prepend": "▁"},
+                    {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
+                ]},
+                "pre_tokenizer": null,
+                "decoder": {"type": "Sequence", "decoders": [
+                    {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "Fuse"},
+                    {"type": "Strip", "content": " ", "start": 1, "stop": 0},
+                ]},
+                "model": {"type": "Unigram", "unk_id": 0, "vocab": pieces},
+            }),
+        ),
+        (
+            "word pieces",
+            json!({
+                "added_tokens": added(20, true),
+                "normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true, "strip_accents": null, "lowercase": true},
+                "pre_tokenizer": {"type": "BertPreTokenizer"},
+                "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": true},
+                "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "vocab": words},
+            }),
+        ),
+    ]
+}
+
+/// Added tokens with every flag.
+fn added(first: u32, some_raw: bool) -> serde_json::Value {
+    let token = |id: u32, content: &str, special: bool, flags: &[&str]| {
+        let has = |flag: &str| flags.contains(&flag);
+        json!({
+            "id": first + id, "content": content, "special": special, "single_word": has("single_word"),
+            "lstrip": has("lstrip"), "rstrip": has("rstrip"), "normalized": !some_raw || has("normalized"),
+        })
+    };
+    json!([
+        token(0, "<|sep|>", true, &[]),
+        token(1, "<|strip|>", true, &["lstrip", "rstrip"]),
+        token(2, "<|end", false, &["rstrip"]),
+        token(3, "<|end|>", true, &[]),
+        token(4, "word", false, &["single_word"]),
+        token(5, "BIG", false, &["normalized"]),
+        token(6, "x|x", false, &["normalized"]),
+    ])
+}
+
+fn byte_level(byte: u8) -> char {
+    let c = (0..0x144)
+        .rev()
+        .filter_map(char::from_u32)
+        .find(|c| byte_table::bytes_of_byte_level(&c.to_string()) == [byte]);
+    c.expect("every byte has a character")
+}
+
+fn directory(name: &str, json: &serde_json::Value) -> ModelFiles {
+    let directory = std::env::temp_dir().join(format!("typecase-{}-{}", std::process::id(), name.replace(' ', "-")));
+    std::fs::create_dir_all(&directory).expect("a directory");
+    let mut json = json.clone();
+    json["version"] = json!("1.0");
+    // What an engine must not see when a prompt is encoded in parts.
+    json["truncation"] = json!({"direction": "Right", "max_length": 3, "strategy": "LongestFirst", "stride": 0});
+    std::fs::write(directory.join("tokenizer.json"), json.to_string()).expect("written");
+    ModelFiles::directory(&directory).expect("the directory")
+}
+
+struct Kind {
+    name: &'static str,
+    tokenizer: Tokenizer,
+    reference: tokenizers::Tokenizer,
+}
+
+fn kinds() -> Vec<Kind> {
+    let load = |(name, json): (&'static str, serde_json::Value)| {
+        let files = directory(name, &json);
+        let reference = tokenizers::Tokenizer::from_bytes(json.to_string()).expect("the reference reads it");
+        let tokenizer = Tokenizer::from_files(&files).expect("the vocabulary loads");
+        Kind {
+            name,
+            tokenizer,
+            reference,
+        }
+    };
+    vocabularies().into_iter().map(load).collect()
+}
+
+const PIECES: &[&str] = &[
+    "<|sep|>",
+    "<|strip|>",
+    "<|end|>",
+    "<|end",
+    "<|",
+    "|>",
+    "word",
+    "BIG",
+    "big",
+    "x|x",
+    " ",
+    "  ",
+    "\n",
+    "a",
+    "b",
+    "ab",
+    "x",
+    "A",
+    "e\u{301}",
+    "é",
+    "▁",
+    "😀",
+    "<",
+    "|",
+    ">",
+    "\u{a0}",
+    "sep",
+];
+
+fn text() -> impl Strategy<Value = String> {
+    prop::collection::vec(prop::sample::select(PIECES), 0..12).prop_map(|pieces| pieces.concat())
+}
+
+fn ids_of(tokenizer: &Tokenizer, text: &str, untrusted: &[Range<usize>]) -> (Vec<u32>, Vec<Range<usize>>) {
+    let mut out = Output {
+        ranges: Some(Vec::new()),
+        ..Output::default()
+    };
+    tokenizer
+        .encode_segment(text, SpecialTokens::Trusted, 0, untrusted, &mut out)
+        .expect("any text encodes");
+    (out.ids, out.ranges.unwrap_or_default())
+}
+
+/// How often each added token is in `ids`.
+fn added_in(tokenizer: &Tokenizer, ids: &[u32]) -> Vec<u32> {
+    let mut found: Vec<u32> = ids
+        .iter()
+        .copied()
+        .filter(|id| tokenizer.added_tokens().by_id(*id).is_some())
+        .collect();
+    found.sort_unstable();
+    found
+}
+
+#[test]
+fn trusted_text_has_the_ids_and_ranges_of_the_reference() {
+    let kinds = kinds();
+    proptest!(ProptestConfig::with_cases(400), |(text in text())| {
+        for kind in &kinds {
+            let expected = kind.reference.encode(text.as_str(), false).expect("the reference encodes");
+            let (ids, ranges) = ids_of(&kind.tokenizer, &text, &[]);
+            prop_assert_eq!(&ids, expected.get_ids(), "{} of {:?}", kind.name, text);
+            prop_assert_eq!(ranges.len(), ids.len());
+            // Tokens that are parts of characters are finer here; whole ones are the same.
+            for (range, (start, end)) in ranges.iter().zip(expected.get_offsets()) {
+                prop_assert!(*start <= range.start && range.end <= *end, "{} of {:?}: {:?}", kind.name, text, range);
+            }
+            prop_assert_eq!(
+                kind.tokenizer.decode(&ids).expect("known ids"),
+                kind.reference.decode(&ids, false).expect("known ids"),
+                "{}", kind.name
+            );
+            let mut stream = kind.tokenizer.stream();
+            let mut streamed: String = ids.iter().map(|id| stream.push(*id).expect("known ids")).collect();
+            streamed += &stream.finish().expect("known ids");
+            prop_assert_eq!(streamed, kind.tokenizer.decode(&ids).expect("known ids"), "{}: {:?}", kind.name, ids);
+        }
+    });
+}
+
+#[test]
+fn request_text_adds_no_added_token_and_takes_none_away() {
+    let kinds = kinds();
+    proptest!(ProptestConfig::with_cases(400), |(before in text(), request in text(), after in text())| {
+        // `word` counts by what stands beside it, and strips reach over borders: the template keeps its distance.
+        let (before, after) = (format!("{before}(("), format!(")){after}"));
+        for kind in &kinds {
+            let whole = format!("{before}{request}{after}");
+            let untrusted = [before.len()..before.len() + request.len()];
+            let (ids, ranges) = ids_of(&kind.tokenizer, &whole, &untrusted);
+            let (plain, _) = ids_of(&kind.tokenizer, &format!("{before}{after}"), &[]);
+            prop_assert_eq!(
+                added_in(&kind.tokenizer, &ids),
+                added_in(&kind.tokenizer, &plain),
+                "{}: {:?} in {:?}", kind.name, request, whole
+            );
+            for (id, range) in ids.iter().zip(&ranges) {
+                if kind.tokenizer.added_tokens().by_id(*id).is_some_and(|token| token.content != "BIG") {
+                    prop_assert!(!touches(&untrusted, range.clone()), "{}: {:?}", kind.name, whole);
+                }
+            }
+            // Where the request spells none, strict and compat are the same.
+            let (compat, _) = ids_of(&kind.tokenizer, &whole, &[]);
+            if added_in(&kind.tokenizer, &compat) == added_in(&kind.tokenizer, &ids) {
+                prop_assert_eq!(&ids, &compat, "{}: {:?}", kind.name, whole);
+            }
+        }
+    });
+}
+
+#[test]
+fn the_cache_changes_nothing() {
+    for kind in kinds() {
+        let uncached = Tokenizer::from_files(&directory(
+            kind.name,
+            &vocabularies().into_iter().find(|v| v.0 == kind.name).expect("it").1,
+        ))
+        .expect("the vocabulary loads")
+        .cache_bytes(0);
+        for text in ["ab ab<|sep|>ab ab", "ab<|strip|>ab ab", "ab ab", "x<|sep|>x<|sep|>x"] {
+            for _ in 0..2 {
+                assert_eq!(
+                    ids_of(&kind.tokenizer, text, &[]),
+                    ids_of(&uncached, text, &[]),
+                    "{}: {text}",
+                    kind.name
+                );
+            }
+        }
+        assert_eq!(uncached.cache_stats().entries, 0);
+    }
+}

@@ -1,0 +1,172 @@
+"""Models: requests to prompts, prompts to token ids."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from typecase import _typecase
+from typecase._tokens import Tokens
+
+__all__ = ["MediaItem", "Model", "Prompt", "Run"]
+
+Request = str | bytes | Mapping[str, Any]
+
+
+class Run(NamedTuple):
+    """Text of a prompt that one writer wrote."""
+
+    text: str
+    #: ``"format"``, ``"config"`` or ``"request"``.
+    writer: str
+    #: The field of the request that it came from: ``messages[3].content[1].text``.
+    path: str | None
+
+
+class MediaItem(NamedTuple):
+    """An image, video or sound, in the order of the prompt."""
+
+    #: ``"image"``, ``"video"`` or ``"audio"``.
+    modality: str
+    #: Its place among all media of the request. Formats may put them in another order.
+    ordinal: int
+    #: The message it came with.
+    message: int
+    #: The content part of that message.
+    part: int
+    #: Where its placeholder is in the text, in code points.
+    placeholder: tuple[int, int]
+
+
+class Prompt:
+    """A rendered prompt."""
+
+    __slots__ = ("_prompt",)
+
+    def __init__(self, prompt: _typecase.Prompt) -> None:
+        self._prompt = prompt
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return self._prompt.text
+
+    @property
+    def segments(self) -> list[tuple[str, str]]:
+        """The units of encoding, and which special tokens each may become: ``"all"``, ``"none"`` or ``"trusted"``."""
+        return self._prompt.segments
+
+    @property
+    def provenance(self) -> list[Run]:
+        """Who wrote each part of the text."""
+        return [Run(*run) for run in self._prompt.provenance]
+
+    @property
+    def media(self) -> list[MediaItem]:
+        """The media items, in the order in which their placeholders stand."""
+        return [MediaItem(*item) for item in self._prompt.media]
+
+    @property
+    def generation_stub(self) -> tuple[int, int] | None:
+        """Where the opened assistant turn is that the model is to continue, in code points."""
+        return self._prompt.generation_stub
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Prompt({self.text!r})"
+
+
+class Model:
+    """A loaded model. Threads may share it; the interpreter's lock is let go while it works.
+
+    >>> model = Model.demo()
+    >>> request = {"messages": [{"role": "user", "content": "Hi"}], "reasoning_effort": "none"}
+    >>> print(model.render(request))
+    <|open|>message role="user"<|sep|>Hi<|close|>message<|sep|><|end_of_msg|><|open|>message role="assistant"<|sep|><|open|>response<|sep|>
+    >>> tokens = model.tokenize(request)
+    >>> model.decode(tokens) == str(model.render(request))
+    True
+
+    A request is OpenAI chat-completion JSON, as ``str``, ``bytes`` or a dict. What is wrong with one is told by
+    :class:`typecase.RequestError`, whose ``path`` says where:
+
+    >>> model.render({"messages": [{"role": "user", "content": [{"type": "hologram"}]}]})
+    Traceback (most recent call last):
+    ...
+    typecase.RequestError: messages[0].content[0]: part type "hologram" is not supported by kimi_k3; it takes text, image_url
+    """
+
+    __slots__ = ("_directory", "_model")
+
+    def __init__(self, model: _typecase.Model, directory: str | None) -> None:
+        self._model = model
+        self._directory = directory
+
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str]) -> Model:
+        """The model in ``directory``: ``config.json``, the vocabulary, and the chat templates.
+
+        Raises :class:`typecase.ModelError` if a file is missing or broken.
+        """
+        path = os.path.abspath(directory)
+        return cls(_typecase.Model.load(path), path)
+
+    @classmethod
+    def demo(cls) -> Model:
+        """A small model in Kimi K3's layout that comes with the package. Its ids mean nothing to any real model."""
+        return cls(_typecase.Model.demo(), None)
+
+    @property
+    def model_type(self) -> str | None:
+        """``model_type`` of ``config.json``."""
+        return self._model.model_type
+
+    @property
+    def stop_ids(self) -> list[int]:
+        """The tokens with which the model ends its turn."""
+        return self._model.stop_ids
+
+    @property
+    def special_tokens(self) -> dict[str, str]:
+        """The tokens that the configuration names: ``{"bos_token": "<s>"}``."""
+        return dict(self._model.special_tokens)
+
+    def render(self, request: Request) -> Prompt:
+        """The prompt of a request."""
+        return Prompt(self._model.render(request, now=_now()))
+
+    def encode(self, prompt: Prompt, *, ranges: bool = False) -> Tokens:
+        """The ids of a prompt; with ``ranges``, also the bytes of it that each stands for."""
+        return self.tokenize(prompt._prompt.request, ranges=ranges)
+
+    def tokenize(self, request: Request, *, ranges: bool = False) -> Tokens:
+        """The ids of a request: rendered and encoded in one go."""
+        return Tokens(*self._model.tokenize(request, ranges=ranges, now=_now()))
+
+    def tokenize_batch(self, requests: Iterable[Request], *, ranges: bool = False) -> list[Tokens]:
+        """The ids of several requests, on all cores. The path of an error begins with the number of its request."""
+        batch = self._model.tokenize_batch(list(requests), ranges=ranges, now=_now())
+        return [Tokens(*tokens) for tokens in batch]
+
+    def encode_text(self, text: str, *, special_tokens: bool = False) -> Tokens:
+        """The ids of text on its own; special tokens in it count only with ``special_tokens``."""
+        return Tokens(self._model.encode_text(text, special_tokens=special_tokens))
+
+    def decode(self, ids: Any) -> str:
+        """The text of ids."""
+        return self._model.decode(ids.ids if isinstance(ids, Tokens) else ids)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Model.demo, ()) if self._directory is None else (Model.load, (self._directory,))
+
+    def __repr__(self) -> str:
+        return f"<typecase.Model {self._directory or 'demo'}>"
+
+
+def _now() -> tuple[int, int, int]:
+    seconds = time.time()
+    return int(seconds), int(seconds % 1 * 1_000_000), time.localtime(seconds).tm_gmtoff

@@ -1,0 +1,288 @@
+//! Models: requests to prompts, prompts to ids.
+
+use crate::error::raise;
+use crate::ids::{Ids, view};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+use rayon::prelude::*;
+use std::path::PathBuf;
+use typecase::Result;
+use typecase::format::chat_template::ChatTemplates;
+use typecase::format::{Format, KimiK3, LocalTime, RenderOptions};
+use typecase::prompt::{SpecialTokens, Writer};
+use typecase::request::ChatRequest;
+use typecase::tokenizer::{EncodeOptions, Tokens};
+use typecase_jinja::value::Arena;
+
+/// Seconds, microseconds and offset from UTC in seconds of what `strftime_now` takes for now.
+type Now = (i64, u32, i32);
+
+/// Ids as a view of 32-bit integers, and the bytes of the prompt that each stands for.
+type IdsAndRanges<'py> = (Bound<'py, PyAny>, Option<Vec<(usize, usize)>>);
+
+/// A loaded model.
+#[pyclass(frozen, module = "typecase._typecase")]
+pub(crate) struct Model {
+    model: typecase::Model,
+    language: Language,
+}
+
+/// The prompt language of a model.
+enum Language {
+    Native(Box<dyn Format>),
+    Templates(ChatTemplates),
+}
+
+#[pymethods]
+impl Model {
+    /// The model in `directory`.
+    #[staticmethod]
+    fn load(py: Python<'_>, directory: PathBuf) -> PyResult<Self> {
+        py.detach(|| typecase::Model::load(directory).and_then(Model::new))
+            .map_err(|error| raise(py, error))
+    }
+
+    /// The small model that comes with the library.
+    #[staticmethod]
+    fn demo(py: Python<'_>) -> PyResult<Self> {
+        py.detach(|| typecase::Model::demo().and_then(Model::new))
+            .map_err(|error| raise(py, error))
+    }
+
+    #[getter]
+    fn model_type(&self) -> Option<&str> {
+        self.model.model_type()
+    }
+
+    #[getter]
+    fn stop_ids(&self) -> Vec<u32> {
+        self.model.stop_ids().to_vec()
+    }
+
+    #[getter]
+    fn special_tokens(&self) -> Vec<(String, String)> {
+        self.model.special_tokens().to_vec()
+    }
+
+    #[pyo3(signature = (request, *, now = None))]
+    fn render(&self, py: Python<'_>, request: &Bound<'_, PyAny>, now: Option<Now>) -> PyResult<Prompt> {
+        let body = body(request)?;
+        py.detach(|| self.prompt(body, &options(now)))
+            .map_err(|error| raise(py, error))
+    }
+
+    /// The ids of a request, rendered and encoded.
+    #[pyo3(signature = (request, *, ranges = false, now = None))]
+    fn tokenize<'py>(
+        &self,
+        py: Python<'py>,
+        request: &Bound<'py, PyAny>,
+        ranges: bool,
+        now: Option<Now>,
+    ) -> PyResult<IdsAndRanges<'py>> {
+        let body = body(request)?;
+        let tokens = py
+            .detach(|| self.tokens(body, &options(now), ranges))
+            .map_err(|error| raise(py, error))?;
+        to_python(py, &tokens)
+    }
+
+    /// The ids of several requests, on all cores.
+    #[pyo3(signature = (requests, *, ranges = false, now = None))]
+    fn tokenize_batch<'py>(
+        &self,
+        py: Python<'py>,
+        requests: Vec<Bound<'py, PyAny>>,
+        ranges: bool,
+        now: Option<Now>,
+    ) -> PyResult<Vec<IdsAndRanges<'py>>> {
+        let bodies = requests.iter().map(body).collect::<PyResult<Vec<_>>>()?;
+        let options = options(now);
+        let tokens: Result<Vec<Tokens>> = py.detach(|| {
+            let numbered = bodies.into_par_iter().enumerate();
+            numbered
+                .map(|(index, body)| self.tokens(body, &options, ranges).map_err(|error| error.within(index)))
+                .collect()
+        });
+        let tokens = tokens.map_err(|error| raise(py, error))?;
+        tokens.iter().map(|tokens| to_python(py, tokens)).collect()
+    }
+
+    fn decode(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<String> {
+        let ids = Ids::read(ids)?;
+        let ids = ids.as_slice();
+        py.detach(|| self.model.tokenizer().decode(&ids))
+            .map_err(|error| raise(py, error))
+    }
+
+    /// The ids of text; special tokens in it count if `special_tokens` is set.
+    #[pyo3(signature = (text, *, special_tokens = false))]
+    fn encode_text<'py>(&self, py: Python<'py>, text: &str, special_tokens: bool) -> PyResult<Bound<'py, PyAny>> {
+        let policy = match special_tokens {
+            true => SpecialTokens::All,
+            false => SpecialTokens::None,
+        };
+        let ids = py
+            .detach(|| self.model.tokenizer().encode_text(text, policy))
+            .map_err(|error| raise(py, error))?;
+        view(py, &ids)
+    }
+}
+
+impl Model {
+    fn new(model: typecase::Model) -> Result<Self> {
+        let language = match model.model_type() {
+            Some("kimi_k3") => Language::Native(Box::new(KimiK3::default())),
+            _ => {
+                let tokens = model.special_tokens().iter().map(|(name, token)| (name, token));
+                let sources = (model.templates().iter()).map(|template| (&*template.name, &*template.source));
+                Language::Templates(ChatTemplates::compile(sources, &tokens.collect())?)
+            }
+        };
+        Ok(Model { model, language })
+    }
+
+    /// Reads the request in `body`, renders it, and hands the prompt to `then`.
+    fn with_prompt<T>(
+        &self,
+        mut body: Vec<u8>,
+        options: &RenderOptions,
+        then: impl FnOnce(&typecase::Prompt<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let arena = Arena::new();
+        let request = ChatRequest::parse(&mut body, &arena)?;
+        let prompt = match &self.language {
+            Language::Native(format) => format.render(&request, options)?,
+            Language::Templates(templates) => templates.choose(request.field("tools"))?.render(&request, options)?,
+        };
+        then(&prompt)
+    }
+
+    fn tokens(&self, body: Vec<u8>, options: &RenderOptions, ranges: bool) -> Result<Tokens> {
+        let encode = EncodeOptions::new().ranges(ranges);
+        self.with_prompt(body, options, |prompt| {
+            self.model.tokenizer().encode_with(prompt, encode)
+        })
+    }
+
+    fn prompt(&self, body: Vec<u8>, options: &RenderOptions) -> Result<Prompt> {
+        self.with_prompt(body.clone(), options, |prompt| Ok(Prompt::new(prompt, body)))
+    }
+}
+
+/// A rendered prompt. It keeps the request that it was made of, from which its ids are made.
+#[pyclass(frozen, module = "typecase._typecase")]
+pub(crate) struct Prompt {
+    #[pyo3(get)]
+    text: String,
+    /// Each unit of encoding, and which special tokens it may become: `all`, `none` or `trusted`.
+    #[pyo3(get)]
+    segments: Vec<(String, &'static str)>,
+    /// Each run of text, who wrote it (`format`, `config` or `request`), and the field it came from.
+    #[pyo3(get)]
+    provenance: Vec<(String, &'static str, Option<String>)>,
+    /// Kind, place in the request, message, part, and code points of the placeholder of each media item.
+    #[pyo3(get)]
+    media: Vec<(&'static str, usize, usize, usize, (usize, usize))>,
+    /// Code points of the opened assistant turn.
+    #[pyo3(get)]
+    generation_stub: Option<(usize, usize)>,
+    body: Vec<u8>,
+}
+
+#[pymethods]
+impl Prompt {
+    /// The request as JSON.
+    #[getter]
+    fn request<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.body)
+    }
+
+    fn __str__(&self) -> &str {
+        &self.text
+    }
+}
+
+impl Prompt {
+    fn new(prompt: &typecase::Prompt<'_>, body: Vec<u8>) -> Self {
+        let text = prompt.text();
+        let chars = |range: std::ops::Range<usize>| {
+            let start = text[..range.start].chars().count();
+            (start, start + text[range].chars().count())
+        };
+        Prompt {
+            segments: (prompt.segment_texts())
+                .map(|(text, policy)| {
+                    let policy = match policy {
+                        SpecialTokens::All => "all",
+                        SpecialTokens::None => "none",
+                        SpecialTokens::Trusted => "trusted",
+                    };
+                    (text.to_owned(), policy)
+                })
+                .collect(),
+            provenance: (prompt.provenance().ranges())
+                .map(|(range, writer)| {
+                    let (writer, path) = match writer {
+                        Writer::Format => ("format", None),
+                        Writer::Config => ("config", None),
+                        Writer::Request(origin) => ("request", Some(prompt.provenance().path(origin).to_string())),
+                    };
+                    (text[range].to_owned(), writer, path)
+                })
+                .collect(),
+            media: (prompt.media().items().iter())
+                .map(|item| {
+                    let place = chars(item.placeholder.clone());
+                    (
+                        item.modality.as_str(),
+                        item.request_ordinal,
+                        item.message,
+                        item.part,
+                        place,
+                    )
+                })
+                .collect(),
+            generation_stub: prompt.generation_stub().map(chars),
+            text: text.to_owned(),
+            body,
+        }
+    }
+}
+
+/// The JSON of a request that is given as `str`, `bytes` or a mapping.
+fn body(request: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    if let Ok(text) = request.cast::<PyString>() {
+        return Ok(text.to_cow()?.as_bytes().to_vec());
+    }
+    if let Ok(bytes) = request.cast::<PyBytes>() {
+        return Ok(bytes.as_bytes().to_vec());
+    }
+    if request.hasattr("items")? {
+        let py = request.py();
+        let options = pyo3::types::PyDict::new(py);
+        options.set_item("ensure_ascii", false)?;
+        let text = py.import("json")?.call_method("dumps", (request,), Some(&options))?;
+        return Ok(text.cast_into::<PyString>()?.to_cow()?.as_bytes().to_vec());
+    }
+    Err(PyTypeError::new_err(
+        "a request is given as JSON (str or bytes) or as a dict",
+    ))
+}
+
+fn options(now: Option<Now>) -> RenderOptions {
+    match now {
+        None => RenderOptions::default(),
+        Some((seconds, microsecond, offset)) => {
+            RenderOptions::default().now(LocalTime::from_unix(seconds, microsecond, offset))
+        }
+    }
+}
+
+fn to_python<'py>(py: Python<'py>, tokens: &Tokens) -> PyResult<IdsAndRanges<'py>> {
+    let ranges = tokens
+        .ranges()
+        .map(|ranges| ranges.iter().map(|range| (range.start, range.end)).collect());
+    Ok((view(py, tokens.ids())?, ranges))
+}

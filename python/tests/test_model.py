@@ -1,0 +1,124 @@
+import pickle
+import sys
+import threading
+
+import pytest
+
+import typecase
+
+REQUEST = {"messages": [{"role": "user", "content": "Hi <|open|> é"}], "reasoning_effort": "none"}
+
+
+@pytest.fixture(scope="module")
+def model():
+    return typecase.Model.demo()
+
+
+def test_the_same_request_as_dict_text_and_bytes(model):
+    import json
+
+    text = json.dumps(REQUEST)
+    assert model.tokenize(REQUEST) == model.tokenize(text) == model.tokenize(text.encode())
+    with pytest.raises(TypeError):
+        model.tokenize(7)
+
+
+def test_request_text_never_becomes_a_control_token(model):
+    prompt = model.render(REQUEST)
+    assert prompt.text.count("<|open|>") == 4
+    tokens = model.encode(prompt)
+    open_id = model.encode_text("<|open|>", special_tokens=True)
+    assert len(open_id) == 1
+    assert tokens.tolist().count(open_id[0]) == 3
+    assert len(model.encode_text("<|open|>")) > 1
+    assert model.decode(tokens) == prompt.text
+    assert ("Hi <|open|> é", "none") in prompt.segments
+    assert ("Hi <|open|> é", "request", "messages[0].content") in prompt.provenance
+
+
+def test_offsets_are_code_points(model):
+    prompt = model.render(REQUEST)
+    start, end = prompt.generation_stub
+    assert prompt.text[start:end].startswith('<|open|>message role="assistant"')
+    assert end == len(prompt.text)
+
+
+def test_media_are_in_the_order_of_the_prompt(model):
+    url = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
+    content = [{"type": "text", "text": "é <|media_pad|>"}, url, url]
+    prompt = model.render({"messages": [{"role": "user", "content": content}]})
+    assert [(item.modality, item.ordinal, item.message, item.part) for item in prompt.media] == [
+        ("image", 0, 0, 1),
+        ("image", 1, 0, 2),
+    ]
+    for item in prompt.media:
+        assert prompt.text[slice(*item.placeholder)] == "<|media_pad|>"
+    pad = model.encode_text("<|media_pad|>", special_tokens=True)[0]
+    ids = model.encode(prompt)
+    assert ids.tolist().count(pad) == 2
+    adapter = typecase.vllm.VllmKimiK3(pad, [1, 2])
+    assert len(adapter.prompt_ids(ids.ids, images=2)) == len(ids) + 2
+
+
+def test_errors_say_where(model):
+    with pytest.raises(typecase.RequestError) as caught:
+        model.render({"messages": [{"role": "user", "content": [{"type": "hologram"}]}]})
+    assert caught.value.path.startswith("messages[0].content[0]")
+    assert caught.value.kind == "unsupported_part"
+    with pytest.raises(typecase.RequestError) as caught:
+        model.render("{")
+    assert caught.value.kind == "invalid_json"
+    with pytest.raises(typecase.ModelError) as caught:
+        typecase.Model.load("/nowhere")
+    assert caught.value.kind == "no_model_directory"
+
+
+def test_batches_and_threads_give_the_same_ids(model):
+    requests = [{"messages": [{"role": "user", "content": f"{n} " * n}]} for n in range(50)]
+    expected = [model.tokenize(request).tolist() for request in requests]
+    assert [tokens.tolist() for tokens in model.tokenize_batch(requests)] == expected
+    wrong = []
+
+    def work():
+        for request, ids in zip(requests, expected, strict=True):
+            if model.tokenize(request).tolist() != ids:
+                wrong.append(request)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    requests[7] = {"messages": 3}
+    with pytest.raises(typecase.RequestError) as caught:
+        model.tokenize_batch(requests)
+    assert caught.value.path.startswith("[7]")
+
+
+def test_ranges_cover_the_text(model):
+    prompt = model.render(REQUEST)
+    tokens = model.encode(prompt, ranges=True)
+    assert len(tokens.ranges) == len(tokens)
+    text = prompt.text.encode()
+    assert b"".join(text[start:end] for start, end in tokens.ranges) == text
+
+
+def test_ids_are_shared_not_copied(model):
+    tokens = model.tokenize(REQUEST)
+    assert tokens.ids.format == "I"
+    assert tokens.ids.readonly
+    numpy = pytest.importorskip("numpy")
+    ids = numpy.asarray(tokens)
+    assert ids.dtype == numpy.uint32
+    assert numpy.shares_memory(ids, numpy.frombuffer(tokens.ids, dtype="uint32"))
+    assert numpy.asarray(tokens, dtype="int64").tolist() == tokens.tolist()
+    if sys.version_info >= (3, 12):
+        assert memoryview(tokens).tolist() == tokens.tolist()
+
+
+def test_pickling(model):
+    tokens = model.tokenize(REQUEST)
+    assert pickle.loads(pickle.dumps(tokens)) == tokens
+    assert pickle.loads(pickle.dumps(model)).tokenize(REQUEST) == tokens
+    assert typecase.Tokens(tokens.ids) == tokens.tolist()
