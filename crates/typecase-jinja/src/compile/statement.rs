@@ -5,9 +5,10 @@ use super::program::{
     Stmt, Target, With,
 };
 use super::scope::{Analysis, FunctionId};
-use super::{Compiler, Frame, undeclared};
+use super::{Compiler, Frame};
 use crate::error::{Error, ErrorKind, Result};
 use crate::syntax::ast::{self, ExprKind, FilterCall, Part, StmtKind};
+use crate::syntax::names::undeclared;
 
 impl<'p> Compiler<'_, 'p> {
     pub(super) fn body(&mut self, body: &[ast::Stmt<'p>], frame: Frame) -> Result<Block<'p>> {
@@ -212,10 +213,7 @@ impl<'p> Compiler<'_, 'p> {
     fn inner_scope(&mut self, frame: Frame, analyse: impl FnOnce(&mut Analysis<'_, 'p>)) -> Frame {
         let space = self.table.scopes[frame.scope].space;
         let symbols = self.table.inner(frame.scope, frame.function, space);
-        let mut analysis = Analysis {
-            table: &mut self.table,
-            symbols,
-        };
+        let mut analysis = Analysis::new(&mut self.table, symbols);
         analyse(&mut analysis);
         let symbols = analysis.symbols;
         frame.inner(self.table.push(symbols))
@@ -226,10 +224,7 @@ impl<'p> Compiler<'_, 'p> {
         let function = self.table.new_function(Some(frame.function));
         let space = self.table.new_space();
         let symbols = self.table.inner(frame.scope, function, space);
-        let mut analysis = Analysis {
-            table: &mut self.table,
-            symbols,
-        };
+        let mut analysis = Analysis::new(&mut self.table, symbols);
         analyse(&mut analysis);
         let symbols = analysis.symbols;
         let scope = self.table.push(symbols);
@@ -250,7 +245,7 @@ impl<'p> Compiler<'_, 'p> {
             .at_offset(offset));
         }
         let extended = node.recursive
-            || !undeclared::find(&node.body, &["loop"]).is_empty()
+            || !undeclared(&node.body, &["loop"]).is_empty()
             || has_scoped_block(&node.body)
             || has_scoped_block(&node.otherwise);
         let macros = self.macros;
@@ -263,10 +258,7 @@ impl<'p> Compiler<'_, 'p> {
 
         let mut loop_var = None;
         let symbols = self.table.inner(frame.scope, function, space);
-        let mut analysis = Analysis {
-            table: &mut self.table,
-            symbols,
-        };
+        let mut analysis = Analysis::new(&mut self.table, symbols);
         if extended {
             loop_var = Some(analysis.declare_parameter("loop"));
         }
@@ -282,10 +274,7 @@ impl<'p> Compiler<'_, 'p> {
             Some(test) => {
                 let space = self.table.new_space();
                 let symbols = self.table.inner(frame.scope, function, space);
-                let mut analysis = Analysis {
-                    table: &mut self.table,
-                    symbols,
-                };
+                let mut analysis = Analysis::new(&mut self.table, symbols);
                 analysis.target(&node.target, true);
                 analysis.expr(test);
                 let symbols = analysis.symbols;
@@ -312,10 +301,7 @@ impl<'p> Compiler<'_, 'p> {
         let mut otherwise = None;
         if !node.otherwise.is_empty() {
             let symbols = self.table.inner(frame.scope, function, space);
-            let mut analysis = Analysis {
-                table: &mut self.table,
-                symbols,
-            };
+            let mut analysis = Analysis::new(&mut self.table, symbols);
             analysis.body(&node.otherwise);
             let symbols = analysis.symbols;
             let else_frame = Frame {
@@ -352,7 +338,7 @@ impl<'p> Compiler<'_, 'p> {
         frame: Frame,
     ) -> Result<MacroDef<'p>> {
         self.keep_frames(frame.function);
-        let special = undeclared::find(body, &["caller", "kwargs", "varargs"]);
+        let special = undeclared(body, &["caller", "kwargs", "varargs"]);
         let is_param = |name: &str| params.iter().any(|param| param.name == name);
         let accesses_caller = special.contains(&"caller");
         if let Some(param) = params.iter().find(|param| param.name == "caller")
@@ -439,7 +425,7 @@ fn names_in_filters<'p>(filters: &[FilterCall<'p>]) -> Vec<&'p str> {
         if let ExprKind::Name(name) = expr.kind {
             names.push(name);
         }
-        undeclared::each_child(expr, &mut |child| in_expr(child, names));
+        expr.kind.for_each_child(&mut |child| in_expr(child, names));
     }
     let mut names = Vec::new();
     for FilterCall { args, .. } in filters {
@@ -521,7 +507,7 @@ fn loop_escapes(body: &[ast::Stmt<'_>]) -> bool {
             }
             _ => {
                 let mut found = false;
-                undeclared::each_child(expr, &mut |child| found = found || in_expr(child));
+                expr.kind.for_each_child(&mut |child| found = found || in_expr(child));
                 found
             }
         }
