@@ -175,7 +175,10 @@ impl<'p> Compiler<'_, 'p> {
                 continue;
             }
             // What the template has exported hides the context; what is set around a scoped block hides both.
-            for scope in [Some(self.root_scope), around.map(|frame| frame.scope)].into_iter().flatten() {
+            for scope in [Some(self.root_scope), around.map(|frame| frame.scope)]
+                .into_iter()
+                .flatten()
+            {
                 if let Some(outer) = self.table.find_stored(scope, name) {
                     entry.push(Init {
                         slot,
@@ -247,11 +250,7 @@ impl<'p> Compiler<'_, 'p> {
             return Box::default();
         }
         let symbols = &self.table.scopes[frame.scope];
-        symbols
-            .loads
-            .iter()
-            .map(|(var, _)| self.table.vars[var].slot)
-            .collect()
+        symbols.loads.iter().map(|(var, _)| self.table.vars[var].slot).collect()
     }
 
     /// Where `var` is for the code of `function`.

@@ -194,26 +194,36 @@ pub(super) fn batch<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 
     let [count, fill] = args.bind("do_batch", ["linecount", "fill_with"], 1)?;
     let count = count.unwrap_or(Value::None(Origin::COMPUTED));
     let fill = fill.filter(|fill| !fill.is_none());
+    // A batch ends before an item that would make it too long. So a count of 0 gives an empty batch and then one of all
+    // items, and so does, but for the empty one, a count that no length equals.
+    let count = match count.as_number() {
+        Some(crate::value::compare::Number::Int(count)) => usize::try_from(count).ok(),
+        _ => None,
+    };
+    let longest = count.filter(|count| *count > 0).unwrap_or(usize::MAX);
     let mut items = None;
+    let mut kept = None;
     Ok(state.generator("do_batch", move |state| {
+        let starts = items.is_none();
         let items = match &mut items {
             Some(items) => items,
             empty => empty.insert(state.iterate(value)?),
         };
-        let mut batch = Vec::new();
-        // A count that no length equals puts everything in one batch.
-        let count = match count.as_number() {
-            Some(crate::value::compare::Number::Int(count)) => usize::try_from(count).unwrap_or(usize::MAX),
-            _ => usize::MAX,
-        };
-        // A batch ends before an item that would make it too long, so a count of 0 gives an empty batch first.
-        while batch.len() < count.max(1) {
+        if starts && count == Some(0) {
+            kept = items.next(state)?;
+            return match kept {
+                Some(_) => state.list(&[]).map(Some),
+                None => Ok(None),
+            };
+        }
+        let mut batch: Vec<Value<'a>> = kept.take().into_iter().collect();
+        while batch.len() < longest {
             match items.next(state)? {
                 Some(item) => batch.push(item),
                 None if batch.is_empty() => return Ok(None),
                 None => {
                     if let Some(fill) = fill {
-                        let missing = count.saturating_sub(batch.len());
+                        let missing = count.unwrap_or_default().saturating_sub(batch.len());
                         state
                             .arena
                             .meter()
