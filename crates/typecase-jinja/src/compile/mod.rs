@@ -10,10 +10,10 @@ pub(crate) mod meta;
 pub(crate) mod program;
 mod scope;
 mod statement;
-mod undeclared;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::syntax::ast::{Stmt, StmtKind};
+use crate::syntax::names::undeclared;
 use literals::{Inside, Literals, each_expr_and_body};
 use program::{Block, Escape, Function, Init, InitFrom, Place, Program};
 use scope::{Analysis, FunctionId, Load, ScopeId, Symbols, Table, VarId};
@@ -35,14 +35,15 @@ pub(crate) fn compile(source: &Source) -> Result<Program<'_>> {
     let literals = Literals::collect(&template.body);
     let pool = source.literals.get_or_init(|| literals.text.clone());
     let mut blocks = Vec::new();
-    find_blocks(&template.body, &mut blocks)?;
+    let mut block_ids = HashMap::new();
+    find_blocks(&template.body, &mut blocks, &mut block_ids)?;
     let mut compiler = Compiler {
         table: Table::default(),
         context: Vec::new(),
         context_ids: HashMap::new(),
         literals: &literals,
         pool,
-        blocks: blocks.iter().map(|(name, _)| *name).collect(),
+        block_ids,
         root_scope: 0,
         cost: 0,
         macros: 0,
@@ -68,7 +69,7 @@ struct Compiler<'c, 'p> {
     context_ids: HashMap<&'p str, u32>,
     literals: &'c Literals,
     pool: &'p str,
-    blocks: Vec<&'p str>,
+    block_ids: HashMap<&'p str, u32>,
     root_scope: ScopeId,
     /// Nodes written since the start of the loop body or function.
     cost: u32,
@@ -107,15 +108,13 @@ impl<'p> Compiler<'_, 'p> {
     fn root(&mut self, body: &[Stmt<'p>]) -> Result<Function<'p>> {
         let function = self.table.new_function(None);
         let space = self.table.new_space();
-        let mut analysis = Analysis {
-            table: &mut self.table,
-            symbols: Symbols {
-                function,
-                space,
-                ..Symbols::default()
-            },
+        let symbols = Symbols {
+            function,
+            space,
+            ..Symbols::default()
         };
-        let this = (!undeclared::find(body, &["self"]).is_empty()).then(|| analysis.declare_parameter("self"));
+        let mut analysis = Analysis::new(&mut self.table, symbols);
+        let this = (!undeclared(body, &["self"]).is_empty()).then(|| analysis.declare_parameter("self"));
         analysis.body(body);
         let symbols = analysis.symbols;
         let scope = self.table.push(symbols);
@@ -142,15 +141,13 @@ impl<'p> Compiler<'_, 'p> {
     fn block(&mut self, name: &'p str, body: &[Stmt<'p>], around: Option<Frame>) -> Result<Function<'p>> {
         let function = self.table.new_function(around.map(|frame| frame.function));
         let space = self.table.new_space();
-        let special = undeclared::find(body, &["self", "super"]);
-        let mut analysis = Analysis {
-            table: &mut self.table,
-            symbols: Symbols {
-                function,
-                space,
-                ..Symbols::default()
-            },
+        let special = undeclared(body, &["self", "super"]);
+        let symbols = Symbols {
+            function,
+            space,
+            ..Symbols::default()
         };
+        let mut analysis = Analysis::new(&mut self.table, symbols);
         let mut special_slots = Vec::new();
         for special in special {
             special_slots.push((special, analysis.declare_parameter(special)));
@@ -158,9 +155,9 @@ impl<'p> Compiler<'_, 'p> {
         analysis.body(body);
         let mut symbols = analysis.symbols;
         let loads = symbols.loads.clone();
-        for (var, load) in &loads {
-            if *load == Load::Resolve {
-                symbols.stores.insert(self.table.vars[*var].name);
+        for (var, load) in loads.iter() {
+            if load == Load::Resolve {
+                symbols.stores.insert(self.table.vars[var].name);
             }
         }
         let scope = self.table.push(symbols);
@@ -172,15 +169,14 @@ impl<'p> Compiler<'_, 'p> {
             in_loop: false,
         };
         let mut entry = self.entry(frame, true);
-        let sources = self.table.stored(around.map_or(self.root_scope, |frame| frame.scope));
-        for (var, load) in loads {
+        for (var, load) in loads.iter() {
             let (name, slot) = (self.table.vars[var].name, self.table.vars[var].slot);
             if load != Load::Resolve {
                 continue;
             }
             // What the template has exported hides the context; what is set around a scoped block hides both.
-            for (known, outer) in self.table.stored(self.root_scope).into_iter().chain(sources.clone()) {
-                if known == name {
+            for scope in [Some(self.root_scope), around.map(|frame| frame.scope)].into_iter().flatten() {
+                if let Some(outer) = self.table.find_stored(scope, name) {
                     entry.push(Init {
                         slot,
                         from: InitFrom::AliasIfSet(self.place(function, outer)),
@@ -188,13 +184,13 @@ impl<'p> Compiler<'_, 'p> {
                 }
             }
         }
-        let block_index = self.blocks.iter().position(|block| *block == name).unwrap_or_default();
+        let block_index = self.block_ids.get(name).copied().unwrap_or_default();
         for (special, var) in special_slots {
             entry.push(Init {
                 slot: self.table.vars[var].slot,
                 from: match special {
                     "self" => InitFrom::TemplateReference,
-                    _ => InitFrom::Super(block_index as u32),
+                    _ => InitFrom::Super(block_index),
                 },
             });
         }
@@ -224,7 +220,7 @@ impl<'p> Compiler<'_, 'p> {
         let loads = self.table.scopes[frame.scope].loads.clone();
         let parent = self.table.scopes[frame.scope].parent;
         let mut entry = Vec::new();
-        for (var, load) in loads {
+        for (var, load) in loads.iter() {
             let (name, slot) = (self.table.vars[var].name, self.table.vars[var].slot);
             let from = match load {
                 Load::Parameter => continue,
@@ -254,7 +250,7 @@ impl<'p> Compiler<'_, 'p> {
         symbols
             .loads
             .iter()
-            .map(|(var, _)| self.table.vars[*var].slot)
+            .map(|(var, _)| self.table.vars[var].slot)
             .collect()
     }
 
@@ -297,10 +293,14 @@ impl<'p> Compiler<'_, 'p> {
     }
 }
 
-fn find_blocks<'t, 'p>(body: &'t [Stmt<'p>], blocks: &mut Vec<(&'p str, &'t [Stmt<'p>])>) -> Result<()> {
+fn find_blocks<'t, 'p>(
+    body: &'t [Stmt<'p>],
+    blocks: &mut Vec<(&'p str, &'t [Stmt<'p>])>,
+    ids: &mut HashMap<&'p str, u32>,
+) -> Result<()> {
     for stmt in body {
         if let StmtKind::Block { name, body, .. } = &stmt.kind {
-            if blocks.iter().any(|(known, _)| known == name) {
+            if ids.insert(name, blocks.len() as u32).is_some() {
                 return Err(
                     Error::new(ErrorKind::Syntax, format!("block '{name}' defined twice")).at_offset(stmt.span.offset)
                 );
@@ -310,7 +310,7 @@ fn find_blocks<'t, 'p>(body: &'t [Stmt<'p>], blocks: &mut Vec<(&'p str, &'t [Stm
         let mut result = Ok(());
         each_expr_and_body(stmt, &mut |inside| {
             if let (Inside::Body(body), Ok(())) = (inside, &result) {
-                result = find_blocks(body, blocks);
+                result = find_blocks(body, blocks, ids);
             }
         });
         result?;

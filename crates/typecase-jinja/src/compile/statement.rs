@@ -5,9 +5,10 @@ use super::program::{
     Stmt, Target, With,
 };
 use super::scope::{Analysis, FunctionId};
-use super::{Compiler, Frame, undeclared};
+use super::{Compiler, Frame};
 use crate::error::{Error, ErrorKind, Result};
 use crate::syntax::ast::{self, ExprKind, FilterCall, Part, StmtKind};
+use crate::syntax::names::undeclared;
 
 impl<'p> Compiler<'_, 'p> {
     pub(super) fn body(&mut self, body: &[ast::Stmt<'p>], frame: Frame) -> Result<Block<'p>> {
@@ -204,10 +205,7 @@ impl<'p> Compiler<'_, 'p> {
     fn inner_scope(&mut self, frame: Frame, analyse: impl FnOnce(&mut Analysis<'_, 'p>)) -> Frame {
         let space = self.table.scopes[frame.scope].space;
         let symbols = self.table.inner(frame.scope, frame.function, space);
-        let mut analysis = Analysis {
-            table: &mut self.table,
-            symbols,
-        };
+        let mut analysis = Analysis::new(&mut self.table, symbols);
         analyse(&mut analysis);
         let symbols = analysis.symbols;
         frame.inner(self.table.push(symbols))
@@ -218,10 +216,7 @@ impl<'p> Compiler<'_, 'p> {
         let function = self.table.new_function(Some(frame.function));
         let space = self.table.new_space();
         let symbols = self.table.inner(frame.scope, function, space);
-        let mut analysis = Analysis {
-            table: &mut self.table,
-            symbols,
-        };
+        let mut analysis = Analysis::new(&mut self.table, symbols);
         analyse(&mut analysis);
         let symbols = analysis.symbols;
         let scope = self.table.push(symbols);
@@ -242,7 +237,7 @@ impl<'p> Compiler<'_, 'p> {
             .at_offset(offset));
         }
         let extended = node.recursive
-            || !undeclared::find(&node.body, &["loop"]).is_empty()
+            || !undeclared(&node.body, &["loop"]).is_empty()
             || has_scoped_block(&node.body)
             || has_scoped_block(&node.otherwise);
         let macros = self.macros;
@@ -255,10 +250,7 @@ impl<'p> Compiler<'_, 'p> {
 
         let mut loop_var = None;
         let symbols = self.table.inner(frame.scope, function, space);
-        let mut analysis = Analysis {
-            table: &mut self.table,
-            symbols,
-        };
+        let mut analysis = Analysis::new(&mut self.table, symbols);
         if extended {
             loop_var = Some(analysis.declare_parameter("loop"));
         }
@@ -274,10 +266,7 @@ impl<'p> Compiler<'_, 'p> {
             Some(test) => {
                 let space = self.table.new_space();
                 let symbols = self.table.inner(frame.scope, function, space);
-                let mut analysis = Analysis {
-                    table: &mut self.table,
-                    symbols,
-                };
+                let mut analysis = Analysis::new(&mut self.table, symbols);
                 analysis.target(&node.target, true);
                 analysis.expr(test);
                 let symbols = analysis.symbols;
@@ -304,10 +293,7 @@ impl<'p> Compiler<'_, 'p> {
         let mut otherwise = None;
         if !node.otherwise.is_empty() {
             let symbols = self.table.inner(frame.scope, function, space);
-            let mut analysis = Analysis {
-                table: &mut self.table,
-                symbols,
-            };
+            let mut analysis = Analysis::new(&mut self.table, symbols);
             analysis.body(&node.otherwise);
             let symbols = analysis.symbols;
             let else_frame = Frame {
@@ -344,7 +330,7 @@ impl<'p> Compiler<'_, 'p> {
         frame: Frame,
     ) -> Result<MacroDef<'p>> {
         self.keep_frames(frame.function);
-        let special = undeclared::find(body, &["caller", "kwargs", "varargs"]);
+        let special = undeclared(body, &["caller", "kwargs", "varargs"]);
         let is_param = |name: &str| params.iter().any(|param| param.name == name);
         let accesses_caller = special.contains(&"caller");
         if let Some(param) = params.iter().find(|param| param.name == "caller")
@@ -494,7 +480,7 @@ fn loop_escapes(body: &[ast::Stmt<'_>]) -> bool {
             }
             _ => {
                 let mut found = false;
-                undeclared::each_child(expr, &mut |child| found = found || in_expr(child));
+                expr.kind.for_each_child(&mut |child| found = found || in_expr(child));
                 found
             }
         }
