@@ -47,12 +47,18 @@ pub(crate) fn compile(source: &Source) -> Result<Program<'_>> {
         root_scope: 0,
         cost: 0,
         macros: 0,
+        late: None,
+        folding: 0,
+        exported: HashMap::new(),
     };
     let root = compiler.root(&template.body)?;
     let blocks = blocks
         .into_iter()
         .map(|(name, body)| Ok((name, compiler.block(name, body, None)?)))
         .collect::<Result<_>>()?;
+    if let Some(error) = compiler.late {
+        return Err(error);
+    }
     let context: Box<[&str]> = compiler.context.into();
     let meta = meta::Meta::new(&template, &context);
     Ok(Program {
@@ -75,6 +81,12 @@ struct Compiler<'c, 'p> {
     cost: u32,
     /// Macros and call blocks written.
     macros: usize,
+    /// The first error that Python, not Jinja, finds in a template.
+    late: Option<Error>,
+    /// How many expressions around are such that Jinja tries to compute them when it compiles.
+    folding: u32,
+    /// In the body of a block: the variables that hold what the template has exported, or else what the context has.
+    exported: HashMap<&'p str, VarId>,
 }
 
 /// Where code is being written to.
@@ -139,6 +151,7 @@ impl<'p> Compiler<'_, 'p> {
     /// A block: sees the context and what the template itself has set; if it is rendered in place and `scoped`, also
     /// what is set around it (`around`).
     fn block(&mut self, name: &'p str, body: &[Stmt<'p>], around: Option<Frame>) -> Result<Function<'p>> {
+        let exported_around = std::mem::take(&mut self.exported);
         let function = self.table.new_function(around.map(|frame| frame.function));
         let space = self.table.new_space();
         let special = undeclared(body, &["self", "super"]);
@@ -184,6 +197,22 @@ impl<'p> Compiler<'_, 'p> {
                 }
             }
         }
+        // Scopes inside the block look names up there as well.
+        let mut exported: HashMap<&'p str, VarId> = HashMap::new();
+        for (name, outer) in self.table.stored(self.root_scope).into_iter().chain(sources) {
+            let slot = match exported.get(name) {
+                Some(var) => self.table.vars[*var].slot,
+                None => {
+                    let slot = self.table.new_slot(function);
+                    exported.insert(name, self.table.new_var(name, function, slot));
+                    let from = InitFrom::Context(self.context_id(name));
+                    entry.push(Init { slot, from });
+                    slot
+                }
+            };
+            let from = InitFrom::AliasIfSet(self.place(function, outer));
+            entry.push(Init { slot, from });
+        }
         let block_index = self.block_ids.get(name).copied().unwrap_or_default();
         for (special, var) in special_slots {
             entry.push(Init {
@@ -194,7 +223,10 @@ impl<'p> Compiler<'_, 'p> {
                 },
             });
         }
-        self.function(function, entry, |compiler| compiler.body(body, frame))
+        self.exported = exported;
+        let written = self.function(function, entry, |compiler| compiler.body(body, frame));
+        self.exported = exported_around;
+        written
     }
 
     /// Writes a function: `body` writes its statements.
@@ -227,17 +259,25 @@ impl<'p> Compiler<'_, 'p> {
                 Load::Undefined if fresh => continue,
                 Load::Undefined => InitFrom::Missing,
                 Load::Resolve if self.table.scopes[frame.scope].stores.contains(name) => {
-                    InitFrom::Context(self.context_id(name))
+                    self.from_context(name, frame.function)
                 }
                 Load::Resolve => continue,
                 Load::Alias(outer) => match parent.and_then(|parent| self.table.load_of(parent, outer)) {
-                    Some((Load::Resolve, false)) => InitFrom::Context(self.context_id(name)),
+                    Some((Load::Resolve, false)) => self.from_context(name, frame.function),
                     _ => InitFrom::Alias(self.place(frame.function, outer)),
                 },
             };
             entry.push(Init { slot, from });
         }
         entry
+    }
+
+    /// What `context.resolve(name)` gives in `function`.
+    fn from_context(&mut self, name: &'p str, function: FunctionId) -> InitFrom {
+        match self.exported.get(name) {
+            Some(var) => InitFrom::Alias(self.place(function, *var)),
+            None => InitFrom::Context(self.context_id(name)),
+        }
     }
 
     /// The slots of the scope of `frame`, to be set to missing when it is left; only if a macro was defined inside, as
@@ -273,6 +313,10 @@ impl<'p> Compiler<'_, 'p> {
             links += 1;
         }
         Place::Outer(links, var.slot)
+    }
+
+    fn late(&mut self, error: Error) {
+        self.late.get_or_insert(error);
     }
 
     fn context_id(&mut self, name: &'p str) -> u32 {

@@ -72,6 +72,10 @@ impl<'p> Compiler<'_, 'p> {
                 let ExprKind::Call { callee, args } = &call.kind else {
                     return Err(Error::new(ErrorKind::Syntax, "expected call").at_offset(at));
                 };
+                if let Some(arg) = args.keywords.iter().find(|arg| arg.name == "caller") {
+                    let error = Error::new(ErrorKind::Syntax, "keyword argument repeated: caller");
+                    self.late(error.at_offset(arg.span.offset));
+                }
                 let call = self.call(callee, args, call.span.offset, frame)?;
                 Stmt::CallBlock(Box::new(CallBlock {
                     body,
@@ -79,12 +83,8 @@ impl<'p> Compiler<'_, 'p> {
                     escape: frame.escape,
                 }))
             }
-            StmtKind::Generation(body) => {
-                let (function, inner) = self.inner_function(frame, |analysis| analysis.body(body));
-                let entry = self.entry(inner, true);
-                let function = self.function(function, entry, |compiler| compiler.body(body, inner))?;
-                Stmt::Generation(Box::new(function))
-            }
+            // transformers makes a call block of it.
+            StmtKind::Generation(body) => Stmt::Generation(Box::new(self.macro_def(None, &[], body, at, frame)?)),
             StmtKind::FilterBlock { filters, body } => {
                 let macros = self.macros;
                 let inner = self.inner_scope(frame, |analysis| {
@@ -121,10 +121,16 @@ impl<'p> Compiler<'_, 'p> {
             }
             StmtKind::SetBlock { target, filters, body } => {
                 let macros = self.macros;
-                let inner = self.inner_scope(frame, |analysis| {
-                    analysis.body(body);
-                    analysis.filters(filters);
-                });
+                let inner = self.inner_scope(frame, |analysis| analysis.body(body));
+                // Jinja does not look for names in these filters, and fails if it does not know them from elsewhere.
+                if let Some(name) = names_in_filters(filters)
+                    .into_iter()
+                    .find(|name| self.table.find(inner.scope, name).is_none())
+                {
+                    let message =
+                        format!("Tried to resolve a name to a reference that was unknown to the frame ('{name}')");
+                    return Err(Error::runtime(message).at_offset(at));
+                }
                 let entry = self.entry(inner, false);
                 let body = self.body(body, inner)?;
                 Stmt::SetBlock(Box::new(SetBlock {
@@ -183,7 +189,9 @@ impl<'p> Compiler<'_, 'p> {
                     StmtKind::Break => "'break' outside loop",
                     _ => "'continue' not properly in loop",
                 };
-                return Err(Error::new(ErrorKind::Syntax, name).at_offset(at));
+                // Python finds this in the code that Jinja made, after all that Jinja finds.
+                self.late(Error::new(ErrorKind::Syntax, name).at_offset(at));
+                return Ok(());
             }
             StmtKind::Break => Stmt::Break,
             StmtKind::Continue => Stmt::Continue,
@@ -409,6 +417,25 @@ impl<'p> Compiler<'_, 'p> {
             },
         }
     }
+}
+
+/// The names that the arguments of `filters` read, in order.
+fn names_in_filters<'p>(filters: &[FilterCall<'p>]) -> Vec<&'p str> {
+    fn in_expr<'p>(expr: &ast::Expr<'p>, names: &mut Vec<&'p str>) {
+        if let ExprKind::Name(name) = expr.kind {
+            names.push(name);
+        }
+        undeclared::each_child(expr, &mut |child| in_expr(child, names));
+    }
+    let mut names = Vec::new();
+    for FilterCall { args, .. } in filters {
+        let keywords = args.keywords.iter().map(|arg| &arg.value);
+        let arguments = args.positional.iter().chain(keywords);
+        for arg in arguments.chain(&args.star).chain(&args.double_star) {
+            in_expr(arg, &mut names);
+        }
+    }
+    names
 }
 
 /// Whether the loop assigns to `loop` anywhere inside, and where.
