@@ -332,15 +332,16 @@ impl Arena {
         self.bump.alloc(Dict::from_entries(entries, 0, self, origin))
     }
 
-    /// Copies the bytes of `text` here, to be parsed in place, and remembers where they came from.
-    fn copy_bytes(&self, text: &str) -> &mut [u8] {
-        let copy = self.bump.alloc_slice_copy(text.as_bytes());
+    /// Room for the strings of `text`, which is JSON: each byte that is written there counts as the one at the same
+    /// distance in `text`.
+    fn room_for(&self, text: &str) -> &mut [u8] {
+        let room = self.bump.alloc_slice_fill_copy(text.len(), 0);
         self.copies.borrow_mut().push(Copied {
-            start: copy.as_ptr() as usize,
-            len: copy.len(),
+            start: room.as_ptr() as usize,
+            len: room.len(),
             original: text.as_ptr() as usize,
         });
-        copy
+        room
     }
 
     /// The origin in the request's own bytes of an `origin` that may lie in a copy made by [`json::parse_str`].

@@ -38,7 +38,10 @@ fn templates_give_what_transformers_gives() {
     }
     let python = wanted("TYPECASE_ORACLE_PYTHON", "python3");
     let has_oracle = Command::new(&python)
-        .args(["-c", "import jinja2, transformers; assert jinja2.__version__ == '3.1.6'"])
+        .args([
+            "-c",
+            "import jinja2, transformers; assert jinja2.__version__ == '3.1.6'",
+        ])
         .stderr(Stdio::null())
         .status()
         .is_ok_and(|status| status.success());
@@ -48,7 +51,12 @@ fn templates_give_what_transformers_gives() {
     }
     let mut oracle = Command::new(&python)
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/differential/templates.py"))
-        .args(["--seed", &wanted("TYPECASE_SEED", "1"), "--count", &wanted("TYPECASE_COUNT", "1500")])
+        .args([
+            "--seed",
+            &wanted("TYPECASE_SEED", "1"),
+            "--count",
+            &wanted("TYPECASE_COUNT", "1500"),
+        ])
         .stdout(Stdio::piped())
         .spawn()
         .expect("the interpreter ran before");
@@ -113,12 +121,21 @@ fn difference(case: &Value<'_>) -> Result<String, String> {
                 return Err(format!("  python: {expected:?}\n  gave:   {:?}", rendered.text));
             }
             let spans = spans(case);
-            let given: Vec<_> = rendered.generation.iter().map(|span| chars(&rendered.text, span)).collect();
+            let given: Vec<_> = rendered
+                .generation
+                .iter()
+                .map(|span| chars(&rendered.text, span))
+                .collect();
             // What a span says of a block in a macro may lie beyond the text.
             let len = expected.chars().count();
-            let clamped: Vec<_> = spans.iter().map(|span| span.start.min(len)..span.end.min(len)).collect();
+            let clamped: Vec<_> = spans
+                .iter()
+                .map(|span| span.start.min(len)..span.end.min(len))
+                .collect();
             if given != clamped {
-                return Err(format!("  text:   {expected:?}\n  python: {spans:?}\n  gave:   {given:?}"));
+                return Err(format!(
+                    "  text:   {expected:?}\n  python: {spans:?}\n  gave:   {given:?}"
+                ));
             }
             Ok("text".to_owned())
         }
@@ -135,7 +152,9 @@ fn difference(case: &Value<'_>) -> Result<String, String> {
             if let (Some(Value::Int(line, _)), Some(position)) = (python.lookup("line"), error.position())
                 && line != i64::from(position.line)
             {
-                return Err(format!("  python: line {line}: !{name}: {message}\n  gave:   {error:?}"));
+                return Err(format!(
+                    "  python: line {line}: !{name}: {message}\n  gave:   {error:?}"
+                ));
             }
             Ok(name.to_owned())
         }
@@ -180,7 +199,9 @@ fn check_runs(template: &Template, variables: &str, rendered: &Rendered) -> Resu
         let last = run.origin.plus(run.end - start - 1);
         let written = &rendered.text[start..run.end];
         if run.origin != Origin::COMPUTED && template.wrote(run.origin) != template.wrote(last) {
-            return Err(format!("{written:?} begins in the template and ends outside, or the other way round"));
+            return Err(format!(
+                "{written:?} begins in the template and ends outside, or the other way round"
+            ));
         }
         let request = variables.as_ptr() as usize..variables.as_ptr() as usize + variables.len();
         if request.contains(&run.origin.0) && !request.contains(&last.0) {

@@ -4,16 +4,9 @@ use super::ModelFiles;
 use crate::Result;
 use typecase_jinja::value::{Arena, Value};
 
-/// Names that templates can read, as in `transformers`.
-const NAMES: &[&str] = &[
-    "bos_token",
-    "eos_token",
-    "unk_token",
-    "sep_token",
-    "pad_token",
-    "cls_token",
-    "mask_token",
-];
+/// How every key that names a token ends. `transformers` takes `image_token` and the like too, not only the seven
+/// standard ones.
+const SUFFIX: &str = "_token";
 /// Lists, or maps from more names, of further tokens.
 const EXTRA: &[&str] = &["additional_special_tokens", "extra_special_tokens"];
 /// What is in an earlier file hides the same name in a later one.
@@ -31,10 +24,9 @@ pub(super) fn named(files: &ModelFiles) -> Result<Vec<(String, String)>> {
                     named.push((name.to_owned(), content.to_owned()));
                 }
             };
-            for name in NAMES {
-                if let Some(value) = config.lookup(name) {
-                    add(name, value);
-                }
+            let entries = config.as_dict().into_iter().flat_map(|config| config.str_entries());
+            for (name, value) in entries.filter(|(name, _)| name.as_str().ends_with(SUFFIX)) {
+                add(name.as_str(), value);
             }
             for extra in EXTRA.iter().filter_map(|key| config.lookup(key)?.as_dict()) {
                 for (name, value) in extra.str_entries() {

@@ -63,7 +63,25 @@ impl<'a> ChatRequest<'a> {
     /// As [`ChatRequest::parse`].
     pub fn parse_with(body: &'a mut [u8], arena: &'a Arena, options: &ParseOptions) -> Result<Self> {
         let body_len = body.len();
-        let value = json::parse(body, arena).map_err(|err| {
+        Self::from_json(json::parse(body, arena), body_len, arena, options)
+    }
+
+    /// Reads a request from `body`, which stays as it is: its strings are slices of `buffer`, which may be used again
+    /// for the next request, as the arena may. The fastest way for a server.
+    ///
+    /// # Errors
+    /// As [`ChatRequest::parse`].
+    pub fn parse_into(body: &[u8], buffer: &'a mut Vec<u8>, arena: &'a Arena, options: &ParseOptions) -> Result<Self> {
+        Self::from_json(json::parse_into(body, buffer, arena), body.len(), arena, options)
+    }
+
+    fn from_json(
+        value: std::result::Result<Value<'a>, json::ParseError>,
+        body_len: usize,
+        arena: &'a Arena,
+        options: &ParseOptions,
+    ) -> Result<Self> {
+        let value = value.map_err(|err| {
             Error::new(ErrorKind::InvalidJson {
                 reason: err.kind.clone(),
                 offset: err.offset,

@@ -8,5 +8,5 @@ mod parse;
 mod scan;
 mod write;
 
-pub use parse::{MAX_DEPTH, MAX_INT_DIGITS, ParseError, ParseErrorKind, parse, parse_str};
+pub use parse::{MAX_DEPTH, MAX_INT_DIGITS, ParseError, ParseErrorKind, parse, parse_into, parse_str};
 pub use write::{Indent, Sink, WriteError, WriteOptions, to_string, write, write_str, write_to};

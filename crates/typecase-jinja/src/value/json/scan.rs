@@ -1,70 +1,38 @@
 //! Finds the bytes of a string that JSON escapes: the inner loop of reading and of writing.
 
-/// Bytes of a machine word that are looked at together.
-pub(super) const WORD: usize = 8;
+use wide::u8x16;
 
-const ONES: u64 = 0x0101_0101_0101_0101;
-const HIGHS: u64 = 0x8080_8080_8080_8080;
-
-/// The top bit of each byte that is a quote, a backslash or a control character. Bits above the lowest that is set may
-/// be set by a borrow, so only the lowest tells a byte.
-pub(super) fn stops(word: u64) -> u64 {
-    let is_zero = |word: u64| word.wrapping_sub(ONES) & !word;
-    let quote = is_zero(word ^ (ONES * b'"' as u64));
-    let backslash = is_zero(word ^ (ONES * b'\\' as u64));
-    let control = word.wrapping_sub(ONES * 0x20) & !word;
-    (quote | backslash | control) & HIGHS
-}
-
-/// Number of bytes below the lowest that `stops` found.
-pub(super) fn first(stops: u64) -> usize {
-    (stops.trailing_zeros() / 8) as usize
-}
-
-/// Bytes that are looked at together in long text.
+/// Bytes that are looked at together.
 pub(super) const CHUNK: usize = 32;
 
-/// Whether a chunk has a quote, a backslash or a control character.
-pub(super) fn has_stop(chunk: &[u8; CHUNK]) -> bool {
-    // Without a branch, so that the compiler does it with a few vector instructions.
-    chunk
-        .iter()
-        .fold(false, |found, &b| found | (b == b'"') | (b == b'\\') | (b < 0x20))
+/// A bit for each byte of `chunk` that is a quote, a backslash or a control character, the lowest for the first.
+#[inline(always)]
+pub(super) fn stop_mask(chunk: &[u8; CHUNK]) -> u32 {
+    let mask = |half: [u8; CHUNK / 2]| {
+        let bytes = u8x16::new(half);
+        let is_control = bytes.saturating_sub(u8x16::splat(0x1f)).simd_eq(u8x16::splat(0));
+        (bytes.simd_eq(u8x16::splat(b'"')) | bytes.simd_eq(u8x16::splat(b'\\')) | is_control).to_bitmask()
+    };
+    let (halves, _) = chunk.as_chunks();
+    mask(halves[0]) | mask(halves[1]) << (CHUNK / 2)
+}
+
+/// Number of bytes before the first quote, backslash or control character.
+#[inline]
+pub(super) fn plain_len(bytes: &[u8]) -> usize {
+    let mut len = 0;
+    while let Some(chunk) = bytes[len..].first_chunk::<CHUNK>() {
+        match stop_mask(chunk) {
+            0 => len += CHUNK,
+            stops => return len + stops.trailing_zeros() as usize,
+        }
+    }
+    len + tail_len(&bytes[len..])
 }
 
 /// Whether a string cannot hold this byte as it is.
 fn is_stop(byte: u8) -> bool {
     byte == b'"' || byte == b'\\' || byte < 0x20
-}
-
-/// Number of bytes before the first quote, backslash or control character.
-pub(super) fn plain_len(bytes: &[u8]) -> usize {
-    let mut len = 0;
-    // Most strings are short: keys, roles, ids. Only then is it worth to look at whole vectors.
-    for _ in 0..4 {
-        let Some(word) = bytes[len..].first_chunk::<WORD>() else {
-            return len + tail_len(&bytes[len..]);
-        };
-        let found = stops(u64::from_le_bytes(*word));
-        if found != 0 {
-            return len + first(found);
-        }
-        len += WORD;
-    }
-    while let Some(chunk) = bytes[len..].first_chunk::<CHUNK>() {
-        if has_stop(chunk) {
-            break;
-        }
-        len += CHUNK;
-    }
-    while let Some(word) = bytes[len..].first_chunk::<WORD>() {
-        let found = stops(u64::from_le_bytes(*word));
-        if found != 0 {
-            return len + first(found);
-        }
-        len += WORD;
-    }
-    len + tail_len(&bytes[len..])
 }
 
 fn tail_len(bytes: &[u8]) -> usize {
