@@ -218,7 +218,7 @@ impl<'p> Compiler<'_, 'p> {
     pub(super) fn name(&mut self, name: &'p str, frame: Frame) -> Expr<'p> {
         let found = self.table.find(frame.scope, name);
         let found = found.filter(|var| self.table.load_of(frame.scope, *var) != Some((Load::Resolve, false)));
-        let Some(var) = found.or_else(|| self.exported.get(name).copied()) else {
+        let Some(var) = found.or_else(|| self.exported(name)) else {
             return Expr::Context(self.context_id(name));
         };
         match self.place(frame.function, var) {

@@ -49,7 +49,7 @@ pub(crate) fn compile(source: &Source) -> Result<Program<'_>> {
         macros: 0,
         late: None,
         folding: 0,
-        exported: HashMap::new(),
+        exported: None,
     };
     let root = compiler.root(&template.body)?;
     let blocks = blocks
@@ -85,8 +85,20 @@ struct Compiler<'c, 'p> {
     late: Option<Error>,
     /// How many expressions around are such that Jinja tries to compute them when it compiles.
     folding: u32,
-    /// In the body of a block: the variables that hold what the template has exported, or else what the context has.
-    exported: HashMap<&'p str, VarId>,
+    /// In the body of a block.
+    exported: Option<Exported<'p>>,
+}
+
+/// What a block can see of the template.
+struct Exported<'p> {
+    /// That of the block.
+    function: FunctionId,
+    /// The scope that a `scoped` block stands in.
+    around: Option<ScopeId>,
+    /// See [`Compiler::exported`].
+    vars: HashMap<&'p str, Option<VarId>>,
+    /// What sets those variables when the block is entered.
+    entry: Vec<Init>,
 }
 
 /// Where code is being written to.
@@ -151,7 +163,7 @@ impl<'p> Compiler<'_, 'p> {
     /// A block: sees the context and what the template itself has set; if it is rendered in place and `scoped`, also
     /// what is set around it (`around`).
     fn block(&mut self, name: &'p str, body: &[Stmt<'p>], around: Option<Frame>) -> Result<Function<'p>> {
-        let exported_around = std::mem::take(&mut self.exported);
+        let outer = self.exported.take();
         let function = self.table.new_function(around.map(|frame| frame.function));
         let space = self.table.new_space();
         let special = undeclared(body, &["self", "super"]);
@@ -197,22 +209,6 @@ impl<'p> Compiler<'_, 'p> {
                 }
             }
         }
-        // Scopes inside the block look names up there as well.
-        let mut exported: HashMap<&'p str, VarId> = HashMap::new();
-        for (name, outer) in self.table.stored(self.root_scope).into_iter().chain(sources) {
-            let slot = match exported.get(name) {
-                Some(var) => self.table.vars[*var].slot,
-                None => {
-                    let slot = self.table.new_slot(function);
-                    exported.insert(name, self.table.new_var(name, function, slot));
-                    let from = InitFrom::Context(self.context_id(name));
-                    entry.push(Init { slot, from });
-                    slot
-                }
-            };
-            let from = InitFrom::AliasIfSet(self.place(function, outer));
-            entry.push(Init { slot, from });
-        }
         let block_index = self.block_ids.get(name).copied().unwrap_or_default();
         for (special, var) in special_slots {
             entry.push(Init {
@@ -223,10 +219,19 @@ impl<'p> Compiler<'_, 'p> {
                 },
             });
         }
-        self.exported = exported;
-        let written = self.function(function, entry, |compiler| compiler.body(body, frame));
-        self.exported = exported_around;
-        written
+        self.exported = Some(Exported {
+            function,
+            around: around.map(|frame| frame.scope),
+            vars: HashMap::new(),
+            entry: Vec::new(),
+        });
+        let mut written = self.function(function, entry, |compiler| compiler.body(body, frame))?;
+        if let Some(exported) = std::mem::replace(&mut self.exported, outer)
+            && !exported.entry.is_empty()
+        {
+            written.entry = written.entry.iter().cloned().chain(exported.entry).collect();
+        }
+        Ok(written)
     }
 
     /// Writes a function: `body` writes its statements.
@@ -274,10 +279,41 @@ impl<'p> Compiler<'_, 'p> {
 
     /// What `context.resolve(name)` gives in `function`.
     fn from_context(&mut self, name: &'p str, function: FunctionId) -> InitFrom {
-        match self.exported.get(name) {
-            Some(var) => InitFrom::Alias(self.place(function, *var)),
+        match self.exported(name) {
+            Some(var) => InitFrom::Alias(self.place(function, var)),
             None => InitFrom::Context(self.context_id(name)),
         }
+    }
+
+    /// In a block: the variable that holds what the template has exported as `name`, or else what the context has. The
+    /// scopes inside the block look it up there. `None` if it can only be in the context.
+    fn exported(&mut self, name: &'p str) -> Option<VarId> {
+        let Exported { function, around, vars, .. } = self.exported.as_ref()?;
+        if let Some(var) = vars.get(name) {
+            return *var;
+        }
+        let (function, around) = (*function, *around);
+        let sources: Vec<VarId> = [Some(self.root_scope), around]
+            .into_iter()
+            .flatten()
+            .filter_map(|scope| self.table.find_stored(scope, name))
+            .collect();
+        let mut var = None;
+        let mut entry = Vec::new();
+        if !sources.is_empty() {
+            let slot = self.table.new_slot(function);
+            var = Some(self.table.new_var(name, function, slot));
+            let from = InitFrom::Context(self.context_id(name));
+            entry.push(Init { slot, from });
+            entry.extend(sources.into_iter().map(|outer| Init {
+                slot,
+                from: InitFrom::AliasIfSet(self.place(function, outer)),
+            }));
+        }
+        let exported = self.exported.as_mut()?;
+        exported.vars.insert(name, var);
+        exported.entry.extend(entry);
+        var
     }
 
     /// The slots of the scope of `frame`, to be set to missing when it is left; only if a macro was defined inside, as

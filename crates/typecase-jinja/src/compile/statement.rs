@@ -425,7 +425,7 @@ fn names_in_filters<'p>(filters: &[FilterCall<'p>]) -> Vec<&'p str> {
         if let ExprKind::Name(name) = expr.kind {
             names.push(name);
         }
-        undeclared::each_child(expr, &mut |child| in_expr(child, names));
+        expr.kind.for_each_child(&mut |child| in_expr(child, names));
     }
     let mut names = Vec::new();
     for FilterCall { args, .. } in filters {
