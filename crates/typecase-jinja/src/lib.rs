@@ -20,7 +20,13 @@
 //! [`Options`]. What fails is an [`Error`] with Python's kind and message and its place in the template.
 //!
 //! [`value`] holds JSON and values as Python has them; it knows nothing of templates, so that native prompt formats
-//! can use it as well.
+//! can use it as well. With the feature `serde`, values are made from types that implement `serde::Serialize`, too.
+//!
+//! What differs from Jinja2, what is bounded, and what keeps its provenance: [`compatibility`].
+
+/// What differs from Jinja2, what is bounded, and what keeps its provenance.
+#[doc = include_str!("../docs/compatibility.md")]
+pub mod compatibility {}
 
 pub mod syntax;
 pub mod value;

@@ -43,8 +43,40 @@ pub struct Template {
     last_runs: AtomicUsize,
 }
 
-/// How a template is rendered, and how far it may go. The defaults let every template that is known run on a request of
-/// 100 MB.
+/// How a template is rendered, and how far it may go.
+///
+/// Work, memory and output are bounded by so much for any render, and so much more for each byte of JSON that was
+/// [read into the arena](Arena::input_bytes): a large request may take more than a small one, and a hostile template
+/// is stopped early on a small one. By default every known template runs on a request of 100 MB, and `"a" * 10**9` is
+/// refused before it is made.
+///
+/// | option | default | what runs into it |
+/// |---|---:|---|
+/// | `max_work` | 100,000,000 | loops within loops, sorting or comparing much |
+/// | `max_memory_bytes` | 256 MiB | `"a" * 10**9`, `10 ** 10 ** 9`, doubling a string in a loop |
+/// | `max_output_bytes` | 256 MiB | printing a long string again and again |
+/// | `growth_per_byte` | 64 | added to each of the three for each byte of input |
+/// | `max_depth` | 200 | a macro that calls itself without end |
+/// | `max_stack_bytes` | 1 MiB | the same with much on the way |
+///
+/// # Example
+/// ```
+/// use typecase_jinja::value::{Arena, json};
+/// use typecase_jinja::{ErrorKind, Options, Template};
+///
+/// let template = Template::compile("{{ 'a' * n }}")?;
+/// let mut options = Options::default().provenance(false);
+/// options.max_memory_bytes = 1 << 20;
+///
+/// let arena = Arena::new();
+/// let values = json::parse_str(r#"{"n": 3}"#, &arena)?;
+/// assert_eq!(template.render(&values, &arena, &options)?.text, "aaa");
+///
+/// let values = json::parse_str(r#"{"n": 1000000000}"#, &arena)?;
+/// let error = template.render(&values, &arena, &options).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Limit);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
@@ -53,12 +85,15 @@ pub struct Options {
     /// What `strftime_now` takes for now; without it, a template that asks for the time fails. Default: none.
     pub now: Option<LocalTime>,
     /// Units of work: about one for each node of the program that runs and for 16 bytes of text looked at. Default:
-    /// 2,000,000,000.
+    /// 100,000,000.
     pub max_work: u64,
-    /// Bytes of strings, lists and numbers that the template makes. Default: 2 GiB.
+    /// Bytes of strings, lists and numbers that the template makes. Default: 256 MiB.
     pub max_memory_bytes: u64,
-    /// Bytes of output, and of what is being put together before it is a value. Default: 1 GiB.
+    /// Bytes of output, and of what is being put together before it is a value. Default: 256 MiB.
     pub max_output_bytes: usize,
+    /// What each byte of input adds to the three bounds above; 0 makes them absolute. Default: 64, several times what
+    /// the known templates need.
+    pub growth_per_byte: u64,
     /// Calls of macros in one another. Default: 200, about where Python gives up as well.
     pub max_depth: u32,
     /// Bytes of the thread's stack that may be used. Default: 1 MiB, as threads have at least 2.
@@ -70,9 +105,10 @@ impl Default for Options {
         Options {
             provenance: true,
             now: None,
-            max_work: 2_000_000_000,
-            max_memory_bytes: 2 << 30,
-            max_output_bytes: 1 << 30,
+            max_work: 100_000_000,
+            max_memory_bytes: 256 << 20,
+            max_output_bytes: 256 << 20,
+            growth_per_byte: 64,
             max_depth: 200,
             max_stack_bytes: 1 << 20,
         }
@@ -149,8 +185,15 @@ impl Template {
     /// # Errors
     /// Whatever the template runs into, with its place: see [`ErrorKind`](crate::ErrorKind).
     pub fn render<'a>(&'a self, values: &Value<'a>, arena: &'a Arena, options: &'a Options) -> Result<Rendered> {
-        arena.meter().set(options.max_work, options.max_memory_bytes);
+        let growth = options.growth_per_byte.saturating_mul(arena.input_bytes() as u64);
+        arena.meter().set(
+            options.max_work.saturating_add(growth),
+            options.max_memory_bytes.saturating_add(growth),
+        );
         let mut state = State::new(self.compiled.borrow_dependent(), *values, options, arena);
+        state.out.max_bytes = options
+            .max_output_bytes
+            .saturating_add(usize::try_from(growth).unwrap_or(usize::MAX));
         // A conversation grows, so a little more than last time.
         let room = |last: &AtomicUsize| {
             let last = last.load(Ordering::Relaxed);

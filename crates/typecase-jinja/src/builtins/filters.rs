@@ -1,5 +1,6 @@
 //! Filters: `value | name(...)`.
 
+mod entities;
 mod group;
 mod html;
 mod json;
@@ -8,9 +9,10 @@ mod number;
 mod select;
 mod sequence;
 mod text;
+mod urlize;
 mod wrap;
 
-pub(crate) use html::{escaped, striptags};
+pub(crate) use html::{escaped, striptags, unescape};
 pub(crate) use json::write_options;
 
 use super::{Filter, Table};
@@ -67,7 +69,7 @@ pub(crate) const FILTERS: Table<Filter> = &[
     ("unique", group::unique),
     ("upper", text::upper),
     ("urlencode", html::urlencode),
-    ("urlize", wrap::urlize),
+    ("urlize", urlize::urlize),
     ("wordcount", text::wordcount),
     ("wordwrap", wrap::wordwrap),
     ("xmlattr", html::xmlattr),

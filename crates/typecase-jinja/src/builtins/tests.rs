@@ -95,7 +95,7 @@ fn is_callable(value: &Value<'_>) -> bool {
         Value::Undefined(_) | Value::Method(_) => true,
         Value::Object(object) => !matches!(
             object.class,
-            Class::Namespace | Class::Generator | Class::TemplateReference
+            Class::Namespace | Class::Cycler | Class::Generator | Class::TemplateReference
         ),
         _ => false,
     }

@@ -8,183 +8,215 @@ use super::scope::Load;
 use super::{Compiler, Frame};
 use crate::builtins::{filters, find, methods, tests};
 use crate::error::{Error, ErrorKind, Result};
-use crate::syntax::ast::{self, BinaryOp, Const, ExprKind, FilterCall, UnaryOp};
+use crate::syntax::ast::{self, BinaryOp, CompareOp, Const, ExprKind, FilterCall, UnaryOp};
 use crate::value::{Arena, Origin, Text, Value, arith};
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 impl<'p> Compiler<'_, 'p> {
+    // One function for each kind of node: one for all would need a stack frame for all at each level of nesting.
     pub(super) fn expr(&mut self, expr: &ast::Expr<'p>, frame: Frame) -> Result<Expr<'p>> {
-        let folded = u32::from(!matches!(
-            expr.kind,
-            ExprKind::Const(_)
-                | ExprKind::Name(_)
-                | ExprKind::Tuple(_)
-                | ExprKind::List(_)
-                | ExprKind::Dict(_)
-                | ExprKind::And(_)
-                | ExprKind::Or(_)
-        ));
-        self.folding += folded;
-        let written = self.unfolded(expr, frame);
-        self.folding -= folded;
-        written
-    }
-
-    fn unfolded(&mut self, expr: &ast::Expr<'p>, frame: Frame) -> Result<Expr<'p>> {
         self.cost += 1;
         let at = expr.span.offset;
-        Ok(match &expr.kind {
-            ExprKind::Const(literal) => self.constant(literal),
-            ExprKind::Name(name) => self.name(name, frame),
-            ExprKind::Tuple(items) => Expr::Tuple(self.exprs(items, frame)?),
-            ExprKind::List(items) => Expr::List(self.exprs(items, frame)?),
-            ExprKind::Dict(entries) => {
-                let mut constants = entries
-                    .iter()
-                    .take_while(|(key, value)| is_constant(key) && is_constant(value));
-                if self.folding > 0 && constants.any(|(key, _)| !is_hashable(key)) {
-                    // Jinja makes this dict when it compiles.
-                    return Err(Error::type_error("unhashable type").at_offset(at));
-                }
-                Expr::Dict(Box::new(DictExpr {
-                    entries: entries
-                        .iter()
-                        .map(|(key, value)| Ok((self.expr(key, frame)?, self.expr(value, frame)?)))
-                        .collect::<Result<_>>()?,
-                    at,
-                }))
-            }
+        let folding = self.folding;
+        self.folding = folding
+            || !matches!(
+                expr.kind,
+                ExprKind::Tuple(_) | ExprKind::List(_) | ExprKind::Dict(_) | ExprKind::And(_) | ExprKind::Or(_)
+            );
+        let written = match &expr.kind {
+            ExprKind::Const(literal) => Ok(self.constant(literal)),
+            ExprKind::Name(name) => Ok(self.name(name, frame)),
+            ExprKind::Tuple(items) => self.exprs(items, frame).map(Expr::Tuple),
+            ExprKind::List(items) => self.exprs(items, frame).map(Expr::List),
+            ExprKind::And(items) => self.exprs(items, frame).map(Expr::And),
+            ExprKind::Or(items) => self.exprs(items, frame).map(Expr::Or),
+            ExprKind::Dict(entries) => self.dict(entries, at, frame),
             ExprKind::Cond { test, then, otherwise } => {
-                let soft = frame.soft();
-                Expr::Cond(Box::new(Cond {
-                    test: self.expr(test, soft)?,
-                    then: self.expr(then, soft)?,
-                    otherwise: self.optional(otherwise.as_deref(), soft)?,
-                    line: expr.span.line,
-                }))
+                self.conditional(test, then, otherwise.as_deref(), expr.span.line, frame.soft())
             }
-            ExprKind::Filter { value, filter } => Expr::Filter(Box::new(FilterExpr {
-                value: self.expr(value, frame)?,
-                step: self.filter_step(filter, frame)?,
-            })),
-            ExprKind::Test { value, test } => self.test(value, test, frame, false)?,
-            ExprKind::Call { callee, args } => Expr::Call(Box::new(self.call(callee, args, at, frame)?)),
-            ExprKind::Getitem { value, key } => match &key.kind {
-                ExprKind::Slice { start, stop, step } => Expr::Slice(Box::new(SliceExpr {
-                    value: self.expr(value, frame)?,
-                    start: self.optional(start.as_deref(), frame)?,
-                    stop: self.optional(stop.as_deref(), frame)?,
-                    step: self.optional(step.as_deref(), frame)?,
-                    at,
-                })),
-                _ => Expr::Item(Box::new(Item {
-                    value: self.expr(value, frame)?,
-                    key: self.expr(key, frame)?,
-                    at,
-                })),
-            },
-            ExprKind::Getattr { value, name } => Expr::Attr(Box::new(Attr {
-                value: self.expr(value, frame)?,
-                name,
-                of_loop: crate::vm::LoopAttribute::named(name),
-                only_key: !crate::vm::sandbox::is_dict_attribute(name),
-                at,
-            })),
-            // A slice that is an item of a tuple: the tuple is a key that nothing has.
-            ExprKind::Slice { .. } => {
-                return Err(Error::new(ErrorKind::Unsupported, "a slice within a tuple that is a key").at_offset(at));
-            }
-            ExprKind::Concat(items) => Expr::Concat(Box::new(Many {
-                operands: items
-                    .iter()
-                    .map(|item| Ok((self.expr(item, frame)?, item.span.offset)))
-                    .collect::<Result<_>>()?,
-            })),
-            ExprKind::Compare { first, rest } => match rest.as_slice() {
-                [(op, span, right)] => Expr::Compare(Box::new(Compare {
-                    op: *op,
-                    left: self.expr(first, frame)?,
-                    right: self.expr(right, frame)?,
-                    at: span.offset,
-                })),
-                _ => Expr::CompareChain(Box::new(CompareChain {
-                    first: self.expr(first, frame)?,
-                    rest: rest
-                        .iter()
-                        .map(|(op, span, operand)| Ok((*op, span.offset, self.expr(operand, frame)?)))
-                        .collect::<Result<_>>()?,
-                })),
-            },
-            ExprKind::And(items) => Expr::And(self.exprs(items, frame)?),
-            ExprKind::Or(items) => Expr::Or(self.exprs(items, frame)?),
+            ExprKind::Filter { value, filter } => self.filter(value, filter, frame),
+            ExprKind::Test { value, test } => self.test(value, test, frame, false),
+            ExprKind::Call { callee, args } => self.call(callee, args, at, frame).map(Box::new).map(Expr::Call),
+            ExprKind::Getitem { value, key } => self.item(value, key, at, frame),
+            ExprKind::Getattr { value, name } => self.attribute(value, name, at, frame),
+            ExprKind::Slice { .. } => Err(unsupported_slice(at)),
+            ExprKind::Concat(items) => self
+                .operands(items.iter().map(|item| (item, item.span.offset)), frame)
+                .map(Expr::Concat),
+            ExprKind::Compare { first, rest } => self.compare(first, rest, frame),
             ExprKind::Binary {
                 op: BinaryOp::Add,
                 left,
                 right,
-            } => {
-                // `a + b + c` groups to the left: one node for the whole chain.
-                let mut operands = vec![(&**right, at)];
-                let mut leftmost = &**left;
-                while let ExprKind::Binary {
-                    op: BinaryOp::Add,
-                    left,
-                    right,
-                } = &leftmost.kind
-                {
-                    operands.push((right, leftmost.span.offset));
-                    leftmost = left;
-                }
-                operands.push((leftmost, leftmost.span.offset));
-                Expr::Add(Box::new(Many {
-                    operands: operands
-                        .into_iter()
-                        .rev()
-                        .map(|(operand, at)| Ok((self.expr(operand, frame)?, at)))
-                        .collect::<Result<_>>()?,
-                }))
+            } => self.sum(left, right, at, frame),
+            ExprKind::Binary { op, left, right } => self.binary(*op, left, right, at, frame),
+            ExprKind::Unary { op, value } => self.unary(*op, value, at, frame),
+        };
+        self.folding = folding;
+        written
+    }
+
+    fn dict(&mut self, entries: &[(ast::Expr<'p>, ast::Expr<'p>)], at: u32, frame: Frame) -> Result<Expr<'p>> {
+        let mut constants = entries
+            .iter()
+            .take_while(|(key, value)| is_constant(key) && is_constant(value));
+        if self.folding && constants.any(|(key, _)| !is_hashable(key)) {
+            // Jinja makes this dict when it compiles.
+            return Err(Error::type_error("unhashable type").at_offset(at));
+        }
+        let entries = entries
+            .iter()
+            .map(|(key, value)| Ok((self.expr(key, frame)?, self.expr(value, frame)?)))
+            .collect::<Result<_>>()?;
+        Ok(Expr::Dict(Box::new(DictExpr { entries, at })))
+    }
+
+    fn conditional(
+        &mut self,
+        test: &ast::Expr<'p>,
+        then: &ast::Expr<'p>,
+        otherwise: Option<&ast::Expr<'p>>,
+        line: u32,
+        frame: Frame,
+    ) -> Result<Expr<'p>> {
+        Ok(Expr::Cond(Box::new(Cond {
+            test: self.expr(test, frame)?,
+            then: self.expr(then, frame)?,
+            otherwise: self.optional(otherwise, frame)?,
+            line,
+        })))
+    }
+
+    fn filter(&mut self, value: &ast::Expr<'p>, filter: &FilterCall<'p>, frame: Frame) -> Result<Expr<'p>> {
+        Ok(Expr::Filter(Box::new(FilterExpr {
+            value: self.expr(value, frame)?,
+            step: self.filter_step(filter, frame)?,
+        })))
+    }
+
+    fn item(&mut self, value: &ast::Expr<'p>, key: &ast::Expr<'p>, at: u32, frame: Frame) -> Result<Expr<'p>> {
+        let value = self.expr(value, frame)?;
+        Ok(match &key.kind {
+            ExprKind::Slice { start, stop, step } => Expr::Slice(Box::new(SliceExpr {
+                value,
+                start: self.optional(start.as_deref(), frame)?,
+                stop: self.optional(stop.as_deref(), frame)?,
+                step: self.optional(step.as_deref(), frame)?,
+                at,
+            })),
+            _ => Expr::Item(Box::new(Item {
+                value,
+                key: self.expr(key, frame)?,
+                at,
+            })),
+        })
+    }
+
+    fn attribute(&mut self, value: &ast::Expr<'p>, name: &'p str, at: u32, frame: Frame) -> Result<Expr<'p>> {
+        Ok(Expr::Attr(Box::new(Attr {
+            value: self.expr(value, frame)?,
+            name,
+            of_loop: crate::vm::LoopAttribute::named(name),
+            only_key: !crate::vm::sandbox::is_dict_attribute(name),
+            at,
+        })))
+    }
+
+    /// Operands with their places.
+    fn operands<'t>(
+        &mut self,
+        operands: impl Iterator<Item = (&'t ast::Expr<'p>, u32)>,
+        frame: Frame,
+    ) -> Result<Box<Many<'p>>>
+    where
+        'p: 't,
+    {
+        let operands = operands
+            .map(|(operand, at)| Ok((self.expr(operand, frame)?, at)))
+            .collect::<Result<_>>()?;
+        Ok(Box::new(Many { operands }))
+    }
+
+    fn compare(
+        &mut self,
+        first: &ast::Expr<'p>,
+        rest: &[(CompareOp, ast::Span, ast::Expr<'p>)],
+        frame: Frame,
+    ) -> Result<Expr<'p>> {
+        let first = self.expr(first, frame)?;
+        Ok(match rest {
+            [(op, span, right)] => Expr::Compare(Box::new(Compare {
+                op: *op,
+                left: first,
+                right: self.expr(right, frame)?,
+                at: span.offset,
+            })),
+            _ => Expr::CompareChain(Box::new(CompareChain {
+                first,
+                rest: rest
+                    .iter()
+                    .map(|(op, span, operand)| Ok((*op, span.offset, self.expr(operand, frame)?)))
+                    .collect::<Result<_>>()?,
+            })),
+        })
+    }
+
+    /// `a + b + c` groups to the left: one node for the whole chain.
+    fn sum(&mut self, left: &ast::Expr<'p>, right: &ast::Expr<'p>, at: u32, frame: Frame) -> Result<Expr<'p>> {
+        let mut operands = vec![(right, at)];
+        let mut leftmost = left;
+        while let ExprKind::Binary {
+            op: BinaryOp::Add,
+            left,
+            right,
+        } = &leftmost.kind
+        {
+            operands.push((right, leftmost.span.offset));
+            leftmost = left;
+        }
+        operands.push((leftmost, leftmost.span.offset));
+        self.operands(operands.into_iter().rev(), frame).map(Expr::Add)
+    }
+
+    fn binary(
+        &mut self,
+        op: BinaryOp,
+        left: &ast::Expr<'p>,
+        right: &ast::Expr<'p>,
+        at: u32,
+        frame: Frame,
+    ) -> Result<Expr<'p>> {
+        let left = self.expr(left, frame)?;
+        let right = self.expr(right, frame)?;
+        // Jinja writes a folded constant into Python's source without parentheses: `(-2) ** x` becomes `-2 ** x`,
+        // which is `-(2 ** x)`.
+        let negated =
+            op == BinaryOp::Pow && is_negative_constant(&left) && constant_number(&right, &Arena::new()).is_none();
+        let left = match negated {
+            true => Expr::Negate(Box::new((left, at))),
+            false => left,
+        };
+        let binary = Expr::Binary(Box::new(Binary { op, left, right, at }));
+        Ok(match negated {
+            true => Expr::Negate(Box::new((binary, at))),
+            false => binary,
+        })
+    }
+
+    fn unary(&mut self, op: UnaryOp, value: &ast::Expr<'p>, at: u32, frame: Frame) -> Result<Expr<'p>> {
+        if let (UnaryOp::Not, ExprKind::Test { value, test }) = (op, &value.kind) {
+            return self.test(value, test, frame, true);
+        }
+        let value = self.expr(value, frame)?;
+        Ok(match (op, value) {
+            (UnaryOp::Not, value) => Expr::Not(Box::new(value)),
+            (UnaryOp::Neg, Expr::Const(Value::Int(int, origin))) if int != i64::MIN => {
+                Expr::Const(Value::Int(-int, origin))
             }
-            ExprKind::Binary { op, left, right } => {
-                let (left, right) = (self.expr(left, frame)?, self.expr(right, frame)?);
-                // Jinja writes a folded constant into Python's source without parentheses: `(-2) ** x` becomes `-2 ** x`,
-                // which is `-(2 ** x)`.
-                if *op == BinaryOp::Pow
-                    && is_negative_constant(&left)
-                    && constant_number(&right, &Arena::new()).is_none()
-                {
-                    let power = Expr::Binary(Box::new(Binary {
-                        op: *op,
-                        left: Expr::Negate(Box::new((left, at))),
-                        right,
-                        at,
-                    }));
-                    return Ok(Expr::Negate(Box::new((power, at))));
-                }
-                Expr::Binary(Box::new(Binary {
-                    op: *op,
-                    left,
-                    right,
-                    at,
-                }))
-            }
-            ExprKind::Unary {
-                op: UnaryOp::Not,
-                value,
-            } => match &value.kind {
-                ExprKind::Test { value, test } => self.test(value, test, frame, true)?,
-                _ => Expr::Not(Box::new(self.expr(value, frame)?)),
-            },
-            ExprKind::Unary {
-                op: UnaryOp::Neg,
-                value,
-            } => match self.expr(value, frame)? {
-                Expr::Const(Value::Int(int, origin)) if int != i64::MIN => Expr::Const(Value::Int(-int, origin)),
-                Expr::Const(Value::Float(float, origin)) => Expr::Const(Value::Float(-float, origin)),
-                value => Expr::Negate(Box::new((value, at))),
-            },
-            ExprKind::Unary {
-                op: UnaryOp::Pos,
-                value,
-            } => Expr::Plus(Box::new((self.expr(value, frame)?, at))),
+            (UnaryOp::Neg, Expr::Const(Value::Float(float, origin))) => Expr::Const(Value::Float(-float, origin)),
+            (UnaryOp::Neg, value) => Expr::Negate(Box::new((value, at))),
+            (UnaryOp::Pos, value) => Expr::Plus(Box::new((value, at))),
         })
     }
 
@@ -268,8 +300,9 @@ impl<'p> Compiler<'_, 'p> {
 
     fn args(&mut self, args: &ast::Args<'p>, frame: Frame) -> Result<Args<'p>> {
         let mut keyword: Vec<(&'p str, Expr<'p>)> = Vec::with_capacity(args.keywords.len());
+        let mut names = HashSet::new();
         for arg in &args.keywords {
-            if keyword.iter().any(|(name, _)| *name == arg.name) {
+            if !names.insert(arg.name) {
                 let error = Error::new(ErrorKind::Syntax, format!("keyword argument repeated: {}", arg.name));
                 self.late(error.at_offset(arg.span.offset));
             }
@@ -341,27 +374,6 @@ impl<'p> Compiler<'_, 'p> {
     }
 }
 
-/// Whether `expr` is put together from literals alone.
-fn is_constant(expr: &ast::Expr<'_>) -> bool {
-    match &expr.kind {
-        ExprKind::Const(_) => true,
-        ExprKind::Tuple(items) | ExprKind::List(items) => items.iter().all(is_constant),
-        ExprKind::Dict(entries) => entries
-            .iter()
-            .all(|(key, value)| is_constant(key) && is_constant(value)),
-        _ => false,
-    }
-}
-
-/// Whether a constant can be a key.
-fn is_hashable(expr: &ast::Expr<'_>) -> bool {
-    match &expr.kind {
-        ExprKind::List(_) | ExprKind::Dict(_) => false,
-        ExprKind::Tuple(items) => items.iter().all(is_hashable),
-        _ => true,
-    }
-}
-
 fn is_negative_constant(expr: &Expr<'_>) -> bool {
     let arena = Arena::new();
     match constant_number(expr, &arena) {
@@ -410,4 +422,32 @@ fn constant_number<'a>(expr: &Expr<'_>, arena: &'a Arena) -> Option<Value<'a>> {
         }
         _ => return None,
     })
+}
+
+/// A slice that is an item of a tuple: the tuple is a key that nothing has.
+#[cold]
+fn unsupported_slice(at: u32) -> Error {
+    Error::new(ErrorKind::Unsupported, "a slice within a tuple that is a key").at_offset(at)
+}
+
+/// Whether `expr` is put together from literals alone.
+fn is_constant(expr: &ast::Expr<'_>) -> bool {
+    match &expr.kind {
+        ExprKind::Const(_) => true,
+        ExprKind::Unary { value, .. } => is_constant(value),
+        ExprKind::Tuple(items) | ExprKind::List(items) => items.iter().all(is_constant),
+        ExprKind::Dict(entries) => entries
+            .iter()
+            .all(|(key, value)| is_constant(key) && is_constant(value)),
+        _ => false,
+    }
+}
+
+/// Whether a constant can be a key.
+fn is_hashable(expr: &ast::Expr<'_>) -> bool {
+    match &expr.kind {
+        ExprKind::List(_) | ExprKind::Dict(_) => false,
+        ExprKind::Tuple(items) => items.iter().all(is_hashable),
+        _ => true,
+    }
 }

@@ -48,7 +48,7 @@ pub(crate) fn compile(source: &Source) -> Result<Program<'_>> {
         cost: 0,
         macros: 0,
         late: None,
-        folding: 0,
+        folding: false,
         exported: None,
     };
     let root = compiler.root(&template.body)?;
@@ -83,8 +83,8 @@ struct Compiler<'c, 'p> {
     macros: usize,
     /// The first error that Python, not Jinja, finds in a template.
     late: Option<Error>,
-    /// How many expressions around are such that Jinja tries to compute them when it compiles.
-    folding: u32,
+    /// Whether an expression around is such that Jinja tries to compute it when it compiles.
+    folding: bool,
     /// In the body of a block.
     exported: Option<Exported<'p>>,
 }
@@ -200,7 +200,10 @@ impl<'p> Compiler<'_, 'p> {
                 continue;
             }
             // What the template has exported hides the context; what is set around a scoped block hides both.
-            for scope in [Some(self.root_scope), around.map(|frame| frame.scope)].into_iter().flatten() {
+            for scope in [Some(self.root_scope), around.map(|frame| frame.scope)]
+                .into_iter()
+                .flatten()
+            {
                 if let Some(outer) = self.table.find_stored(scope, name) {
                     entry.push(Init {
                         slot,
@@ -288,7 +291,9 @@ impl<'p> Compiler<'_, 'p> {
     /// In a block: the variable that holds what the template has exported as `name`, or else what the context has. The
     /// scopes inside the block look it up there. `None` if it can only be in the context.
     fn exported(&mut self, name: &'p str) -> Option<VarId> {
-        let Exported { function, around, vars, .. } = self.exported.as_ref()?;
+        let Exported {
+            function, around, vars, ..
+        } = self.exported.as_ref()?;
         if let Some(var) = vars.get(name) {
             return *var;
         }
@@ -323,11 +328,7 @@ impl<'p> Compiler<'_, 'p> {
             return Box::default();
         }
         let symbols = &self.table.scopes[frame.scope];
-        symbols
-            .loads
-            .iter()
-            .map(|(var, _)| self.table.vars[var].slot)
-            .collect()
+        symbols.loads.iter().map(|(var, _)| self.table.vars[var].slot).collect()
     }
 
     /// Where `var` is for the code of `function`.

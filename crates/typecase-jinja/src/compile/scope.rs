@@ -396,7 +396,9 @@ impl<'t, 's> Analysis<'t, 's> {
             match change {
                 Change::Ref(name) => branch.refs.extend(self.symbols.refs.get(name).map(|var| (*name, *var))),
                 Change::Load(var, _) if seen.insert(*var) => {
-                    branch.loads.extend(self.symbols.loads.get(*var).map(|load| (*var, load)));
+                    branch
+                        .loads
+                        .extend(self.symbols.loads.get(*var).map(|load| (*var, load)));
                 }
                 Change::Load(..) => {}
                 Change::Store(name) => branch.stores.push(name),

@@ -22,191 +22,228 @@ impl<'p> Compiler<'_, 'p> {
         })
     }
 
+    // One function for each kind of statement, as for expressions.
     fn stmt(&mut self, stmt: &ast::Stmt<'p>, frame: Frame, out: &mut Vec<Stmt<'p>>) -> Result<()> {
         self.cost += 1;
         let at = stmt.span.offset;
-        out.push(match &stmt.kind {
-            StmtKind::Output(parts) => {
-                for part in parts {
-                    out.push(match part {
-                        Part::Data { text, .. } => Stmt::Text(text),
-                        Part::Expr(expr) => Stmt::Emit(self.expr(expr, frame)?, frame.escape),
-                    });
-                }
+        let stmt = match &stmt.kind {
+            StmtKind::Output(parts) => return self.output(parts, frame, out),
+            StmtKind::Set { target, value } => self.set(target, value, at, frame),
+            StmtKind::If { branches, otherwise } => self.conditional_blocks(branches, otherwise, frame.soft()),
+            StmtKind::For(node) => self.for_loop(node, at, frame).map(Box::new).map(Stmt::For),
+            StmtKind::Macro { name, params, body } => {
+                let place = self.place_of(name, frame);
+                let def = self.macro_def(Some(name), params, body, at, frame);
+                def.map(|def| Stmt::Macro(place, Box::new(def)))
+            }
+            StmtKind::CallBlock { params, call, body } => self.call_block(params, call, body, at, frame),
+            // transformers makes a call block of it.
+            StmtKind::Generation(body) => self
+                .macro_def(None, &[], body, at, frame)
+                .map(Box::new)
+                .map(Stmt::Generation),
+            StmtKind::FilterBlock { filters, body } => self.filter_block(filters, body, frame),
+            StmtKind::With { bindings, body } => self.with(bindings, body, frame),
+            StmtKind::SetBlock { target, filters, body } => self.set_block(target, filters, body, frame),
+            StmtKind::Block { name, required, .. } if *required => Ok(Stmt::Fail(Box::new(Fail {
+                template: None,
+                kind: ErrorKind::Runtime,
+                message: format!("Required block '{name}' not found"),
+                at,
+            }))),
+            StmtKind::Block { name, scoped, body, .. } => {
+                let block = self.block(name, body, scoped.then_some(frame));
+                block.map(Box::new).map(Stmt::Block)
+            }
+            StmtKind::Autoescape { enabled, body } => self.autoescape(enabled, body, frame),
+            StmtKind::Break if frame.in_loop => Ok(Stmt::Break),
+            StmtKind::Continue if frame.in_loop => Ok(Stmt::Continue),
+            StmtKind::Break => {
+                self.late(Error::new(ErrorKind::Syntax, "'break' outside loop").at_offset(at));
                 return Ok(());
             }
-            StmtKind::Set {
-                target: ast::Target::Attribute {
-                    namespace, attribute, ..
-                },
-                value,
-            } => Stmt::AssignAttribute(Box::new(AssignAttribute {
+            StmtKind::Continue => {
+                self.late(Error::new(ErrorKind::Syntax, "'continue' not properly in loop").at_offset(at));
+                return Ok(());
+            }
+            StmtKind::Foreign { tag, template, .. } => self.foreign(*tag, template, at, frame),
+        };
+        out.push(stmt?);
+        Ok(())
+    }
+
+    fn output(&mut self, parts: &[Part<'p>], frame: Frame, out: &mut Vec<Stmt<'p>>) -> Result<()> {
+        for part in parts {
+            out.push(match part {
+                Part::Data { text, .. } => Stmt::Text(text),
+                Part::Expr(expr) => Stmt::Emit(self.expr(expr, frame)?, frame.escape),
+            });
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, target: &ast::Target<'p>, value: &ast::Expr<'p>, at: u32, frame: Frame) -> Result<Stmt<'p>> {
+        if let ast::Target::Attribute {
+            namespace, attribute, ..
+        } = target
+        {
+            return Ok(Stmt::AssignAttribute(Box::new(AssignAttribute {
                 namespace: self.name(namespace, frame),
                 attribute,
                 value: self.expr(value, frame)?,
                 at,
-            })),
-            StmtKind::Set { target, value } => {
-                let value = self.expr(value, frame)?;
-                match self.target(target, frame) {
-                    Target::Place(place) => Stmt::Assign(place, value),
-                    target => Stmt::AssignTuple(Box::new((target, value))),
-                }
-            }
-            StmtKind::If { branches, otherwise } => {
-                let soft = frame.soft();
-                let branches = branches
-                    .iter()
-                    .map(|branch| Ok((self.expr(&branch.test, soft)?, self.body(&branch.body, soft)?)))
-                    .collect::<Result<_>>()?;
-                Stmt::If(branches, self.body(otherwise, soft)?)
-            }
-            StmtKind::For(node) => Stmt::For(Box::new(self.for_loop(node, at, frame)?)),
-            StmtKind::Macro { name, params, body } => {
-                let place = self.place_of(name, frame);
-                let def = self.macro_def(Some(name), params, body, at, frame)?;
-                Stmt::Macro(place, Box::new(def))
-            }
-            StmtKind::CallBlock { params, call, body } => {
-                let body = self.macro_def(None, params, body, at, frame)?;
-                let ExprKind::Call { callee, args } = &call.kind else {
-                    return Err(Error::new(ErrorKind::Syntax, "expected call").at_offset(at));
-                };
-                if let Some(arg) = args.keywords.iter().find(|arg| arg.name == "caller") {
-                    let error = Error::new(ErrorKind::Syntax, "keyword argument repeated: caller");
-                    self.late(error.at_offset(arg.span.offset));
-                }
-                let call = self.call(callee, args, call.span.offset, frame)?;
-                Stmt::CallBlock(Box::new(CallBlock {
-                    body,
-                    call,
-                    escape: frame.escape,
-                }))
-            }
-            // transformers makes a call block of it.
-            StmtKind::Generation(body) => Stmt::Generation(Box::new(self.macro_def(None, &[], body, at, frame)?)),
-            StmtKind::FilterBlock { filters, body } => {
-                let macros = self.macros;
-                let inner = self.inner_scope(frame, |analysis| {
-                    analysis.body(body);
-                    analysis.filters(filters);
-                });
-                let entry = self.entry(inner, false);
-                let body = self.body(body, inner)?;
-                Stmt::FilterBlock(Box::new(FilterBlock {
-                    entry: entry.into(),
-                    body,
-                    filters: self.filter_steps(filters, inner)?,
-                    leave: self.leave(inner, macros),
-                }))
-            }
-            StmtKind::With { bindings, body } => {
-                let macros = self.macros;
-                let inner = self.inner_scope(frame, |analysis| {
-                    bindings.iter().for_each(|(target, _)| analysis.target(target, true));
-                    analysis.body(body);
-                });
-                let entry = self.entry(inner, false);
-                let bindings = bindings
-                    .iter()
-                    .map(|(target, value)| Ok((self.target(target, inner), self.expr(value, frame)?)))
-                    .collect::<Result<_>>()?;
-                let body = self.body(body, inner)?;
-                Stmt::With(Box::new(With {
-                    entry: entry.into(),
-                    bindings,
-                    body,
-                    leave: self.leave(inner, macros),
-                }))
-            }
-            StmtKind::SetBlock { target, filters, body } => {
-                let macros = self.macros;
-                let inner = self.inner_scope(frame, |analysis| analysis.body(body));
-                // Jinja does not look for names in these filters, and fails if it does not know them from elsewhere.
-                if let Some(name) = names_in_filters(filters)
-                    .into_iter()
-                    .find(|name| self.table.find(inner.scope, name).is_none())
-                {
-                    let message =
-                        format!("Tried to resolve a name to a reference that was unknown to the frame ('{name}')");
-                    return Err(Error::runtime(message).at_offset(at));
-                }
-                let entry = self.entry(inner, false);
-                let body = self.body(body, inner)?;
-                Stmt::SetBlock(Box::new(SetBlock {
-                    target: self.target(target, frame),
-                    entry: entry.into(),
-                    body,
-                    filters: self.filter_steps(filters, inner)?,
-                    leave: self.leave(inner, macros),
-                }))
-            }
-            StmtKind::Block {
-                name,
-                scoped,
-                required,
-                body,
-            } => {
-                if *required {
-                    Stmt::Fail(Box::new(Fail {
-                        template: None,
-                        kind: ErrorKind::Runtime,
-                        message: format!("Required block '{name}' not found"),
-                        at,
-                    }))
-                } else {
-                    let around = scoped.then_some(frame);
-                    Stmt::Block(Box::new(self.block(name, body, around)?))
-                }
-            }
-            StmtKind::Autoescape { enabled, body } => {
-                let inner = self.inner_scope(frame, |analysis| {
-                    analysis.expr(enabled);
-                    analysis.body(body);
-                });
-                // A scope without variables of its own until something is set inside.
-                let macros = self.macros;
-                let entry = self.entry(inner, false);
-                let flag = self.expr(enabled, inner)?;
-                let escape = match &enabled.kind {
-                    ExprKind::Const(ast::Const::Bool(true)) => Escape::Always,
-                    ExprKind::Const(ast::Const::Bool(false)) => Escape::Never,
-                    _ => Escape::Asked,
-                };
-                let body = self.body(body, Frame { escape, ..inner })?;
-                Stmt::With(Box::new(With {
-                    entry: entry.into(),
-                    bindings: Box::default(),
-                    body: Block {
-                        stmts: Box::new([Stmt::Autoescape(Box::new((flag, body)))]),
-                        cost: 0,
-                    },
-                    leave: self.leave(inner, macros),
-                }))
-            }
-            StmtKind::Break | StmtKind::Continue if !frame.in_loop => {
-                let name = match stmt.kind {
-                    StmtKind::Break => "'break' outside loop",
-                    _ => "'continue' not properly in loop",
-                };
-                // Python finds this in the code that Jinja made, after all that Jinja finds.
-                self.late(Error::new(ErrorKind::Syntax, name).at_offset(at));
-                return Ok(());
-            }
-            StmtKind::Break => Stmt::Break,
-            StmtKind::Continue => Stmt::Continue,
-            StmtKind::Foreign { tag, template, .. } => Stmt::Fail(Box::new(Fail {
-                template: Some(self.expr(template, frame)?),
-                // What Jinja raises in an environment without a loader.
-                kind: ErrorKind::Type,
-                message: format!(
-                    "no loader for this environment specified: '{}' needs another template",
-                    tag.name()
-                ),
-                at,
-            })),
+            })));
+        }
+        let value = self.expr(value, frame)?;
+        Ok(match self.target(target, frame) {
+            Target::Place(place) => Stmt::Assign(place, value),
+            target => Stmt::AssignTuple(Box::new((target, value))),
+        })
+    }
+
+    fn conditional_blocks(
+        &mut self,
+        branches: &[ast::Branch<'p>],
+        otherwise: &[ast::Stmt<'p>],
+        frame: Frame,
+    ) -> Result<Stmt<'p>> {
+        let branches = branches
+            .iter()
+            .map(|branch| Ok((self.expr(&branch.test, frame)?, self.body(&branch.body, frame)?)))
+            .collect::<Result<_>>()?;
+        Ok(Stmt::If(branches, self.body(otherwise, frame)?))
+    }
+
+    fn call_block(
+        &mut self,
+        params: &[ast::Param<'p>],
+        call: &ast::Expr<'p>,
+        body: &[ast::Stmt<'p>],
+        at: u32,
+        frame: Frame,
+    ) -> Result<Stmt<'p>> {
+        let body = self.macro_def(None, params, body, at, frame)?;
+        let ExprKind::Call { callee, args } = &call.kind else {
+            return Err(Error::new(ErrorKind::Syntax, "expected call").at_offset(at));
+        };
+        if let Some(arg) = args.keywords.iter().find(|arg| arg.name == "caller") {
+            let error = Error::new(ErrorKind::Syntax, "keyword argument repeated: caller");
+            self.late(error.at_offset(arg.span.offset));
+        }
+        Ok(Stmt::CallBlock(Box::new(CallBlock {
+            body,
+            call: self.call(callee, args, call.span.offset, frame)?,
+            escape: frame.escape,
+        })))
+    }
+
+    fn filter_block(&mut self, filters: &[FilterCall<'p>], body: &[ast::Stmt<'p>], frame: Frame) -> Result<Stmt<'p>> {
+        let macros = self.macros;
+        let inner = self.inner_scope(frame, |analysis| {
+            analysis.body(body);
+            analysis.filters(filters);
         });
-        Ok(())
+        let entry = self.entry(inner, false);
+        let body = self.body(body, inner)?;
+        Ok(Stmt::FilterBlock(Box::new(FilterBlock {
+            entry: entry.into(),
+            body,
+            filters: self.filter_steps(filters, inner)?,
+            leave: self.leave(inner, macros),
+        })))
+    }
+
+    fn with(
+        &mut self,
+        bindings: &[(ast::Target<'p>, ast::Expr<'p>)],
+        body: &[ast::Stmt<'p>],
+        frame: Frame,
+    ) -> Result<Stmt<'p>> {
+        let macros = self.macros;
+        let inner = self.inner_scope(frame, |analysis| {
+            bindings.iter().for_each(|(target, _)| analysis.target(target, true));
+            analysis.body(body);
+        });
+        let entry = self.entry(inner, false);
+        let bindings = bindings
+            .iter()
+            .map(|(target, value)| Ok((self.target(target, inner), self.expr(value, frame)?)))
+            .collect::<Result<_>>()?;
+        let body = self.body(body, inner)?;
+        Ok(Stmt::With(Box::new(With {
+            entry: entry.into(),
+            bindings,
+            body,
+            leave: self.leave(inner, macros),
+        })))
+    }
+
+    fn set_block(
+        &mut self,
+        target: &ast::Target<'p>,
+        filters: &[FilterCall<'p>],
+        body: &[ast::Stmt<'p>],
+        frame: Frame,
+    ) -> Result<Stmt<'p>> {
+        let macros = self.macros;
+        let inner = self.inner_scope(frame, |analysis| analysis.body(body));
+        // Jinja does not look for names in these filters, and fails if it does not know them from elsewhere.
+        if let Some(name) = names_in_filters(filters)
+            .into_iter()
+            .find(|name| self.table.find(inner.scope, name).is_none())
+        {
+            let message = format!("Tried to resolve a name to a reference that was unknown to the frame ('{name}')");
+            let at = filters.first().map_or(0, |filter| filter.span.offset);
+            return Err(Error::runtime(message).at_offset(at));
+        }
+        let entry = self.entry(inner, false);
+        let body = self.body(body, inner)?;
+        Ok(Stmt::SetBlock(Box::new(SetBlock {
+            target: self.target(target, frame),
+            entry: entry.into(),
+            body,
+            filters: self.filter_steps(filters, inner)?,
+            leave: self.leave(inner, macros),
+        })))
+    }
+
+    fn autoescape(&mut self, enabled: &ast::Expr<'p>, body: &[ast::Stmt<'p>], frame: Frame) -> Result<Stmt<'p>> {
+        let inner = self.inner_scope(frame, |analysis| {
+            analysis.expr(enabled);
+            analysis.body(body);
+        });
+        // A scope without variables of its own until something is set inside.
+        let macros = self.macros;
+        let entry = self.entry(inner, false);
+        let flag = self.expr(enabled, inner)?;
+        let escape = match &enabled.kind {
+            ExprKind::Const(ast::Const::Bool(true)) => Escape::Always,
+            ExprKind::Const(ast::Const::Bool(false)) => Escape::Never,
+            _ => Escape::Asked,
+        };
+        let body = self.body(body, Frame { escape, ..inner })?;
+        Ok(Stmt::With(Box::new(With {
+            entry: entry.into(),
+            bindings: Box::default(),
+            body: Block {
+                stmts: Box::new([Stmt::Autoescape(Box::new((flag, body)))]),
+                cost: 0,
+            },
+            leave: self.leave(inner, macros),
+        })))
+    }
+
+    fn foreign(&mut self, tag: ast::ForeignTag, template: &ast::Expr<'p>, at: u32, frame: Frame) -> Result<Stmt<'p>> {
+        Ok(Stmt::Fail(Box::new(Fail {
+            template: Some(self.expr(template, frame)?),
+            // What Jinja raises in an environment without a loader.
+            kind: ErrorKind::Type,
+            message: format!(
+                "no loader for this environment specified: '{}' needs another template",
+                tag.name()
+            ),
+            at,
+        })))
     }
 
     /// A scope inside `frame`, in the same function.

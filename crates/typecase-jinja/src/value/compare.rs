@@ -1,6 +1,6 @@
 //! `==`, `<`, `in` and hashing across all types.
 
-use super::{Arena, Dict, DictPart, Exception, ExceptionKind, List, Origin, Range, Value, text};
+use super::{Arena, Dict, DictPart, DictView, Exception, ExceptionKind, List, Origin, Range, Value, text};
 use num_bigint::BigInt;
 use num_traits::{FromPrimitive, ToPrimitive};
 use std::cmp::Ordering;
@@ -288,9 +288,17 @@ fn order_at(op: OrderOp, a: &Value<'_>, b: &Value<'_>, arena: &Arena, depth: usi
             }
             Ok(op.holds(Some(a.len().cmp(&b.len()))))
         }
-        (Value::DictView(a), Value::DictView(b)) if a.part != DictPart::Values && b.part != DictPart::Values => Err(
-            Exception::new(ExceptionKind::Unsupported, "the order of dict views is not supported"),
-        ),
+        (Value::DictView(left), Value::DictView(right))
+            if left.part != DictPart::Values && right.part != DictPart::Values =>
+        {
+            // As sets: whether all of one are in the other.
+            match op {
+                OrderOp::Lt => Ok(left.dict.len() < right.dict.len() && holds_all(b, left, arena)?),
+                OrderOp::Le => Ok(left.dict.len() <= right.dict.len() && holds_all(b, left, arena)?),
+                OrderOp::Gt => Ok(left.dict.len() > right.dict.len() && holds_all(a, right, arena)?),
+                OrderOp::Ge => Ok(left.dict.len() >= right.dict.len() && holds_all(a, right, arena)?),
+            }
+        }
         _ => Err(Exception::type_error(format!(
             "'{}' not supported between instances of '{}' and '{}'",
             op.symbol(),
@@ -350,6 +358,25 @@ pub fn contains(container: &Value<'_>, item: &Value<'_>, arena: &Arena) -> Resul
             other.type_name()
         ))),
     }
+}
+
+/// Whether all that `view` shows is in `container`.
+fn holds_all(container: &Value<'_>, view: &DictView<'_>, arena: &Arena) -> Result<bool, Exception> {
+    for (key, value) in view.dict.entries() {
+        arena.meter().work(1)?;
+        let holds = match view.part {
+            DictPart::Keys => contains(container, key, arena)?,
+            DictPart::Values => contains(container, value, arena)?,
+            DictPart::Items => {
+                let pair = List::new(arena.alloc_slice(&[*key, *value]), Origin::COMPUTED);
+                contains(container, &Value::Tuple(&pair), arena)?
+            }
+        };
+        if !holds {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Index of the first item of `list` that is or equals `item`.

@@ -20,6 +20,8 @@ pub mod number;
 pub mod object;
 pub mod path;
 pub mod repr;
+#[cfg(feature = "serde")]
+pub mod serialize;
 pub mod sort;
 pub mod text;
 pub mod unicode;
@@ -32,7 +34,7 @@ pub use object::{BoundMethod, Class, DictPart, DictView, NoObjects, Object, Obje
 pub use path::{Path, Step};
 pub use text::{Run, Text, TextBuilder};
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 /// The address of the first byte that a value was read from; [`Origin::COMPUTED`] when there is no such byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -261,6 +263,7 @@ pub struct Arena {
     /// Big integers own memory of their own, which a bump allocator would never free.
     big_ints: typed_arena::Arena<BigInt>,
     copies: RefCell<Vec<Copied>>,
+    input_bytes: Cell<usize>,
     meter: Meter,
 }
 
@@ -291,12 +294,22 @@ impl Arena {
         self.bump.reset();
         self.big_ints = typed_arena::Arena::new();
         self.copies.get_mut().clear();
+        self.input_bytes.set(0);
         self.meter = Meter::default();
     }
 
     /// The bounds on what may be allocated here and on the work done with it.
     pub fn meter(&self) -> &Meter {
         &self.meter
+    }
+
+    /// Bytes of JSON that were read into values here since the arena was new or [reset](Arena::reset).
+    pub fn input_bytes(&self) -> usize {
+        self.input_bytes.get()
+    }
+
+    fn add_input(&self, bytes: usize) {
+        self.input_bytes.set(self.input_bytes.get().saturating_add(bytes));
     }
 
     /// Bytes allocated from the system.

@@ -77,6 +77,8 @@ impl<'a> State<'a> {
                 "denominator" => Some(Value::Int(1, Origin::COMPUTED)),
                 _ => None,
             },
+            // Nothing can change a dict, so a proxy of it is the dict.
+            Value::DictView(view) if name == "mapping" => Some(Value::Dict(view.dict)),
             Value::Float(..) => match name {
                 "real" => Some(value),
                 "imag" => Some(Value::Float(0.0, Origin::COMPUTED)),

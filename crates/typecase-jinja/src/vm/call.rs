@@ -202,7 +202,7 @@ impl<'a> State<'a> {
                 Class::Loop => {
                     let start = self.out.len();
                     self.call_loop(index, args)?;
-                    self.taken(start)
+                    self.taken_as_block(start)
                 }
                 Class::Function => builtins::globals::call(self, index, args),
                 Class::Joiner => {
@@ -221,7 +221,7 @@ impl<'a> State<'a> {
                     let unbuffered = self.begin_buffer();
                     self.function(&program.blocks[index as usize].1, 0)?;
                     self.end_buffer(unbuffered)?;
-                    self.taken(start)
+                    self.taken_as_block(start)
                 }
                 Class::Namespace | Class::Cycler | Class::Generator | Class::TemplateReference => {
                     Err(not_callable(&callee))

@@ -166,13 +166,13 @@ impl<'a> State<'a> {
     }
 
     fn generation(&mut self, def: &'a MacroDef<'a>) -> Result<()> {
-        if self.buffered().is_none() {
-            // transformers joins what has left the template so far.
-            self.joined()?;
-        }
         let start = self.out.len();
         if let Value::Object(body) = self.new_macro(def) {
             self.run_macro(body.index, Args::NONE)?;
+        }
+        if self.buffered().is_none() {
+            // transformers joins what has left the template so far.
+            self.joined()?;
         }
         let end = self.out.len();
         self.spans.push(match self.buffered() {
@@ -253,6 +253,7 @@ impl<'a> State<'a> {
     fn unpack(&mut self, targets: &'a [Target<'a>], value: Value<'a>) -> Result<()> {
         let mut iter = match self.iterate(value) {
             Ok(iter) => iter,
+            Err(err) if err.kind() != ErrorKind::Type => return Err(err),
             Err(_) => {
                 return Err(Error::type_error(format!(
                     "cannot unpack non-iterable {} object",
@@ -285,7 +286,7 @@ impl<'a> State<'a> {
     }
 
     /// What the body of a block wrote since `start`, as its filters get it.
-    fn taken_as_block(&mut self, start: usize) -> Result<Value<'a>> {
+    pub(super) fn taken_as_block(&mut self, start: usize) -> Result<Value<'a>> {
         let text = self.out.take(start, self.arena)?;
         Ok(if self.autoescape {
             Value::Markup(text)

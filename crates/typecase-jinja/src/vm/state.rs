@@ -331,6 +331,14 @@ impl<'a> State<'a> {
     /// # Errors
     /// `TypeError` if it cannot be iterated.
     pub(crate) fn iterate(&mut self, value: Value<'a>) -> Result<Iter<'a>> {
+        if let Value::Object(Object {
+            class: Class::TemplateReference,
+            ..
+        }) = value
+        {
+            // It is asked for block number 0.
+            return Err(Error::new(ErrorKind::Key, "0"));
+        }
         Iter::new(value)
     }
 

@@ -1,5 +1,6 @@
 //! Hostile sizes end in a typed error before anything large is made.
 
+use std::time::{Duration, Instant};
 use typecase_jinja::value::{Arena, json};
 use typecase_jinja::{ErrorKind, Options, Template};
 
@@ -87,5 +88,181 @@ fn deep_values_are_an_error_and_no_overflow_of_the_stack() {
             "{source}: {:?}",
             kind(&source)
         );
+    }
+}
+
+#[test]
+fn the_defaults_refuse_what_no_request_needs() {
+    for source in [
+        "{{ 'a' * 10**9 }}",
+        "{{ [0] * 10**8 }}",
+        "{{ 10 ** 10 ** 9 }}",
+        "{{ range(10**9)|list }}",
+        "{{ range(10**9)|sum }}",
+        "{% set ns = namespace(s='ab') %}{% for i in range(60) %}{% set ns.s = ns.s ~ ns.s %}{% endfor %}",
+        "{% set s = 'a' * 10**6 %}{% for i in range(10**6) %}{{ s }}{% endfor %}",
+        "{% for i in range(10**5) %}{% for j in range(10**5) %}{% endfor %}{% endfor %}",
+    ] {
+        let template = Template::compile(source).expect(source);
+        let arena = Arena::new();
+        let values = json::parse_str("{}", &arena).expect("JSON");
+        let error = template.render(&values, &arena, &Options::default()).expect_err(source);
+        assert_eq!(error.kind(), ErrorKind::Limit, "{source}: {error}");
+    }
+}
+
+#[test]
+fn a_large_request_may_take_more() {
+    let template = Template::compile(
+        "{% for m in messages %}{% set c = '[' + m.content|upper + ']' %}{{ c|trim }}{{ m|tojson }}{% endfor %}",
+    )
+    .expect("a template");
+    let content = "abcdefgh".repeat(250_000);
+    let message = format!(r#"{{"role": "user", "content": "{content}"}}"#);
+    let request = format!(r#"{{"messages": [{}]}}"#, vec![message; 50].join(","));
+    let render = |options: &Options| {
+        let arena = Arena::new();
+        let values = json::parse_str(&request, &arena).expect("JSON");
+        template
+            .render(&values, &arena, options)
+            .map(|rendered| rendered.text.len())
+    };
+    let mut options = Options::default();
+    options.max_work = 1 << 20;
+    options.max_memory_bytes = 1 << 20;
+    options.max_output_bytes = 1 << 20;
+    assert!(render(&options).is_ok_and(|len| len > 2 * 50 * content.len()));
+    options.growth_per_byte = 0;
+    assert_eq!(render(&options).map_err(|error| error.kind()), Err(ErrorKind::Limit));
+}
+
+fn repeated(len: usize, piece: impl Fn(usize) -> String) -> String {
+    let mut out = String::new();
+    for i in 0.. {
+        if out.len() >= len {
+            break;
+        }
+        out.push_str(&piece(i));
+    }
+    out
+}
+
+/// Names, branches, blocks, macros and assignments without end. Without optimisation a smaller template has to do.
+#[test]
+fn hostile_templates_compile_in_time() {
+    let len = if cfg!(debug_assertions) { 128 << 10 } else { 1 << 20 };
+    let names = repeated(len / 2, |i| format!("{{{{a{i}}}}}"));
+    let sets = repeated(len / 2, |i| format!("{{%set a{i}=1%}}"));
+    let (open, close) = ("{%if a%}".repeat(100), "{%endif%}".repeat(100));
+    for (what, source) in [
+        (
+            "names and ifs",
+            names.clone() + &repeated(len / 2, |_| "{%if a%}{%endif%}".into()),
+        ),
+        (
+            "sets and ifs",
+            sets.clone() + &repeated(len / 2, |i| format!("{{%if a{i}%}}{{%set b{i}=1%}}{{%endif%}}")),
+        ),
+        ("sets in ifs", format!("{open}{sets}{close}")),
+        ("names in ifs", format!("{open}{names}{names}{close}")),
+        (
+            "elifs",
+            format!(
+                "{{%if a%}}{}{{%endif%}}",
+                repeated(len, |i| format!("{{%elif b{i}%}}{{%set c{i}=1%}}"))
+            ),
+        ),
+        (
+            "names and loops",
+            names.clone() + &repeated(len / 2, |i| format!("{{%for x in a{i}%}}{{{{x}}}}{{%endfor%}}")),
+        ),
+        (
+            "macros",
+            repeated(len, |i| {
+                format!("{{%macro m{i}(a)%}}{{{{a}}}}{{%endmacro%}}{{{{m{i}(a)}}}}")
+            }),
+        ),
+        (
+            "names and blocks",
+            sets.clone() + &repeated(len / 2, |i| format!("{{%block b{i}%}}{{{{a{i}}}}}{{%endblock%}}")),
+        ),
+        (
+            "scoped blocks",
+            repeated(len, |i| format!("{{%block b{i} scoped%}}{{{{a{i}}}}}{{%endblock%}}")),
+        ),
+        (
+            "chained aliases",
+            repeated(len, |i| format!("{{%set a{i}=a{}%}}", i + 1)) + "{%set a9=x.content%}",
+        ),
+        (
+            "withs",
+            format!("{}{names}{}", "{%with%}".repeat(100), "{%endwith%}".repeat(100)),
+        ),
+        (
+            "macros in macros",
+            format!("{}{names}{}", "{%macro m()%}".repeat(99), "{%endmacro%}".repeat(99)),
+        ),
+        ("strings", repeated(len, |i| format!("{{{{'\\n{i}'}}}}"))),
+        ("one list", format!("{{{{[{}]}}}}", repeated(len, |i| format!("{i},")))),
+        (
+            "one dict",
+            format!("{{{{{{{}}}}}}}", repeated(len, |i| format!("'k{i}':{i},"))),
+        ),
+        ("open braces", "{{".repeat(len / 2)),
+        ("open comments", "{#".repeat(len / 2)),
+        ("open strings", "{{'".repeat(len / 3)),
+        ("raw", "{%raw%}".repeat(len / 7)),
+        ("newlines", "{% if a %}\n{% endif %}\n".repeat(len / 22)),
+    ] {
+        let start = Instant::now();
+        let compiled = Template::compile(&source);
+        let took = start.elapsed();
+        println!(
+            "{what}: {took:?} ({})",
+            if compiled.is_ok() { "compiled" } else { "refused" }
+        );
+        assert!(took < Duration::from_secs(2), "{what}: {took:?}");
+    }
+}
+
+/// At the limits of the parser, in a thread with a small stack and without optimisation too.
+#[test]
+fn deep_templates_compile_on_a_small_stack() {
+    let nested = |open: &str, inner: &str, close: &str, depth: usize| {
+        format!("{}{inner}{}", open.repeat(depth), close.repeat(depth))
+    };
+    let deepest: Vec<String> = [
+        ("(a or b and not c < d + e ~ f * g ** -", ")", 37),
+        ("f(a|g(", "))", 50),
+        ("[", "]", 99),
+        ("{a:", "}", 99),
+        ("", ".b", 499),
+        ("", "|f", 499),
+        ("not ", "", 299),
+    ]
+    .iter()
+    .map(|(open, close, depth)| format!("{{{{ {} }}}}", nested(open, "a", close, *depth)))
+    .collect();
+    for (open, close) in [
+        ("{% if a %}", "{% endif %}"),
+        ("{% macro a() %}", "{% endmacro %}"),
+        ("{% set a %}", "{% endset %}"),
+        ("{% with %}", "{% endwith %}"),
+        ("{% filter upper %}", "{% endfilter %}"),
+        ("{% call f() %}", "{% endcall %}"),
+        ("{% generation %}", "{% endgeneration %}"),
+    ] {
+        for inner in &deepest {
+            for depth in [1, 99, 127] {
+                let source = nested(open, inner, close, depth);
+                let thread = std::thread::Builder::new().stack_size(2 << 20);
+                let compiled = thread.spawn(move || Template::compile(&source).map(drop).map_err(|error| error.kind()));
+                let compiled = compiled.expect("a thread").join().expect("no panic");
+                assert!(
+                    matches!(compiled, Ok(()) | Err(ErrorKind::Syntax)),
+                    "{open} {inner}: {compiled:?}"
+                );
+            }
+        }
     }
 }

@@ -1,10 +1,12 @@
 //! Filters for HTML and URLs.
 
+use super::entities::ENTITIES;
 use crate::builtins::Args;
 use crate::error::{Error, ErrorKind, Result};
 use crate::value::text::{is_space, split};
-use crate::value::{Origin, Text, TextBuilder, Value, markup, repr};
+use crate::value::{Class, Origin, Text, TextBuilder, Value, markup, repr};
 use crate::vm::State;
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// `markupsafe.escape(value)`
@@ -61,62 +63,83 @@ pub(crate) fn striptags<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<
     unescape(state, builder.finish(state.arena)).map(Value::Str)
 }
 
-/// `html.unescape`, for numeric references and the five entities of XML.
-///
-/// # Errors
-/// Other named entities are not supported.
-fn unescape<'a>(state: &State<'a>, text: Text<'a>) -> Result<Text<'a>> {
+/// `html.unescape(text)`
+pub(crate) fn unescape<'a>(state: &State<'a>, text: Text<'a>) -> Result<Text<'a>> {
     let whole = text.as_str();
     if !whole.contains('&') {
         return Ok(text);
     }
+    state.arena.meter().memory(whole.len())?;
     let mut builder = TextBuilder::new();
     let mut pieces = text.pieces();
     let mut at = 0;
     while let Some(start) = split::find(&whole[at..], "&").map(|found| at + found) {
         let rest = &whole[start + 1..];
-        let name = rest
-            .find(|c: char| !c.is_ascii_alphanumeric() && c != '#')
-            .map_or(rest, |len| &rest[..len]);
         at = start + 1;
-        let c = match name {
-            "" | "#" => continue,
-            "amp" => '&',
-            "lt" => '<',
-            "gt" => '>',
-            "quot" => '"',
-            "apos" => '\'',
-            name => match numeric_reference(name) {
-                Some(c) => c,
-                None => {
-                    return Err(Error::new(
-                        ErrorKind::Unsupported,
-                        format!("the HTML entity '&{name};' is not supported"),
-                    ));
-                }
-            },
+        let Some((len, stands_for)) = numeric_reference(rest).or_else(|| named_reference(rest)) else {
+            continue;
         };
-        let end = start + 1 + name.len();
         pieces.copy_to(&mut builder, start);
-        builder.push_from(c.encode_utf8(&mut [0; 4]), text.origin_at(start));
-        at = end + usize::from(whole[end..].starts_with(';'));
+        builder.push_from(&stands_for, text.origin_at(start));
+        at += len;
         pieces.skip_to(at);
     }
     pieces.copy_to(&mut builder, whole.len());
     Ok(builder.finish(state.arena))
 }
 
-fn numeric_reference(name: &str) -> Option<char> {
-    let digits = name.strip_prefix('#')?;
-    let code = match digits.strip_prefix(['x', 'X']) {
-        Some(hex) => u32::from_str_radix(hex, 16).ok()?,
-        None => digits.parse().ok()?,
+/// `#[0-9]+;?|#[xX][0-9a-fA-F]+;?` at the start of `text`: its length and what it stands for.
+fn numeric_reference(text: &str) -> Option<(usize, Cow<'static, str>)> {
+    let after = text.strip_prefix('#')?;
+    let (digits, radix) = match after.strip_prefix(['x', 'X']) {
+        Some(digits) => (digits, 16),
+        None => (after, 10),
     };
-    // The standard maps these to other characters or to nothing.
-    if code == 0 || (0x80..0xa0).contains(&code) || code == 0x0d {
+    let count = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
+    if count == 0 {
         return None;
     }
-    char::from_u32(code).filter(|c| !c.is_control() || matches!(c, '\t' | '\n' | '\x0c'))
+    let code = digits[..count].bytes().fold(0_u32, |code, digit| {
+        let digit = char::from(digit).to_digit(radix).unwrap_or_default();
+        code.saturating_mul(radix).saturating_add(digit)
+    });
+    let end = text.len() - digits.len() + count;
+    let len = end + usize::from(text[end..].starts_with(';'));
+    // What HTML takes for a mistake: nothing, or the character that Windows has there.
+    let c = match code {
+        0 => Some('\u{fffd}'),
+        0x0d => Some('\r'),
+        0x80..=0x9f => Some(WINDOWS_1252[code as usize - 0x80]),
+        0x1..=0x8 | 0xb | 0xe..=0x1f | 0x7f | 0xfdd0..=0xfdef => None,
+        _ if code <= 0x10_ffff && code & 0xfffe == 0xfffe => None,
+        _ => Some(char::from_u32(code).unwrap_or('\u{fffd}')),
+    };
+    Some((len, c.map_or(Cow::Borrowed(""), |c| Cow::Owned(c.to_string()))))
+}
+
+/// U+0080 to U+009F as `html.unescape` has them.
+const WINDOWS_1252: [char; 32] = [
+    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', '\u{90}', '‘', '’',
+    '“', '”', '•', '–', '—', '\u{2dc}', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
+];
+
+/// The longest name of a character at the start of `text`: its length and what it stands for.
+fn named_reference(text: &str) -> Option<(usize, Cow<'static, str>)> {
+    const LONGEST: usize = 32;
+    let name = text
+        .find(|c| matches!(c, '\t' | '\n' | '\x0c' | ' ' | '<' | '&' | '#' | ';'))
+        .unwrap_or(text.len());
+    let name = name.min(text.char_indices().nth(LONGEST).map_or(text.len(), |(at, _)| at));
+    let whole = name + usize::from(text[name..].starts_with(';'));
+    // A name of one character is only looked up whole.
+    (2..whole)
+        .chain([whole])
+        .rev()
+        .filter_map(|len| Some((len, text.get(..len)?)))
+        .find_map(|(len, name)| {
+            let at = ENTITIES.binary_search_by_key(&name, |(known, _)| known).ok()?;
+            Some((len, Cow::Borrowed(ENTITIES[at].1)))
+        })
 }
 
 pub(super) fn xmlattr<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 'a>) -> Result<Value<'a>> {
@@ -125,6 +148,10 @@ pub(super) fn xmlattr<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_
         Value::Dict(dict) => dict,
         Value::Undefined(undefined) => return Err(undefined.exception().into()),
         other => {
+            if matches!(other, Value::Object(object) if object.class == Class::Cycler) {
+                // A tuple is what it has there.
+                return Err(Error::type_error("'tuple' object is not callable"));
+            }
             return Err(Error::new(
                 ErrorKind::Attribute,
                 format!("'{}' object has no attribute 'items'", other.type_name()),

@@ -122,7 +122,10 @@ pub(super) fn reverse<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_
             if state.iterate(value).is_err() {
                 return Err(Error::runtime("argument must be iterable"));
             }
-            let mut items = state.collect(value)?;
+            let mut items = state.collect(value).map_err(|error| match error.kind() {
+                ErrorKind::Type => Error::runtime("argument must be iterable"),
+                _ => error,
+            })?;
             items.reverse();
             state.list(&items)
         }
@@ -194,37 +197,36 @@ pub(super) fn batch<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 
     let [count, fill] = args.bind("do_batch", ["linecount", "fill_with"], 1)?;
     let count = count.unwrap_or(Value::None(Origin::COMPUTED));
     let fill = fill.filter(|fill| !fill.is_none());
+    // A batch ends before an item that would make it too long. So a count of 0 gives an empty batch and then one of all
+    // items, and so does, but for the empty one, a count that no length equals.
+    let count = match count.as_number() {
+        Some(crate::value::compare::Number::Int(count)) => usize::try_from(count).ok(),
+        _ => None,
+    };
+    let longest = count.filter(|count| *count > 0).unwrap_or(usize::MAX);
     let mut items = None;
-    // The first item, where a count of 0 gives an empty batch before it and everything in one batch then.
-    let mut ahead = None;
+    let mut kept = None;
     Ok(state.generator("do_batch", move |state| {
-        let is_first = items.is_none();
+        let starts = items.is_none();
         let items = match &mut items {
             Some(items) => items,
             empty => empty.insert(state.iterate(value)?),
         };
-        let mut batch = Vec::new();
-        // A count that no length equals puts everything in one batch.
-        let count = match count.as_number() {
-            Some(crate::value::compare::Number::Int(count)) => usize::try_from(count).unwrap_or(usize::MAX),
-            _ => usize::MAX,
-        };
-        if count == 0 && is_first {
-            ahead = items.next(state)?;
-            return if ahead.is_some() {
-                state.list(&[]).map(Some)
-            } else {
-                Ok(None)
+        if starts && count == Some(0) {
+            kept = items.next(state)?;
+            return match kept {
+                Some(_) => state.list(&[]).map(Some),
+                None => Ok(None),
             };
         }
-        batch.extend(ahead.take());
-        while batch.len() < if count == 0 { usize::MAX } else { count } {
+        let mut batch: Vec<Value<'a>> = kept.take().into_iter().collect();
+        while batch.len() < longest {
             match items.next(state)? {
                 Some(item) => batch.push(item),
                 None if batch.is_empty() => return Ok(None),
                 None => {
                     if let Some(fill) = fill {
-                        let missing = count.saturating_sub(batch.len());
+                        let missing = count.unwrap_or_default().saturating_sub(batch.len());
                         state
                             .arena
                             .meter()

@@ -1,4 +1,4 @@
-//! `wordwrap` and `pprint`, as `textwrap` and `pprint` of Python lay text out; `urlize` is not supported.
+//! `wordwrap` and `pprint`, as `textwrap` and `pprint` of Python lay text out.
 
 use super::group::sorted_by;
 use super::sequence::int_argument;
@@ -10,13 +10,6 @@ use crate::value::unicode::{decimal, is_alnum};
 use crate::value::{ExceptionKind, Origin, Text, TextBuilder, Value, repr};
 use crate::vm::State;
 use std::ops::Range;
-
-pub(super) fn urlize<'a>(_: &mut State<'a>, _: Value<'a>, _: Args<'_, 'a>) -> Result<Value<'a>> {
-    Err(Error::new(
-        ErrorKind::Unsupported,
-        "the filter 'urlize' is not supported",
-    ))
-}
 
 pub(super) fn wordwrap<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 'a>) -> Result<Value<'a>> {
     let [width, break_long_words, wrapstring, break_on_hyphens] = args.bind(

@@ -5,9 +5,10 @@ pub(crate) mod list;
 pub(crate) mod number;
 pub(crate) mod range;
 pub(crate) mod str;
+pub(crate) mod view;
 
 use super::{Filter, find};
-use crate::value::Value;
+use crate::value::{DictPart, Value};
 
 /// The method `name` that the type of `value` has, if the engine knows it.
 pub(crate) fn lookup(value: &Value<'_>, name: &str) -> Option<Filter> {
@@ -21,6 +22,7 @@ pub(crate) fn lookup(value: &Value<'_>, name: &str) -> Option<Filter> {
         Value::Int(..) | Value::BigInt(..) | Value::Bool(..) => find(number::INT_METHODS, name),
         Value::Float(..) => find(number::FLOAT_METHODS, name),
         Value::Range(_) => find(range::METHODS, name),
+        Value::DictView(shown) if shown.part != DictPart::Values => find(view::METHODS, name),
         _ => None,
     }
 }

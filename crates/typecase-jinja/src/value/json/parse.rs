@@ -153,6 +153,7 @@ struct Parser<'s, 'a> {
 impl<'s, 'a> Parser<'s, 'a> {
     /// `room` is as long as `text`.
     fn new(text: &'s [u8], room: &'a mut [u8], arena: &'a Arena) -> Self {
+        arena.add_input(text.len());
         Parser {
             text,
             at: 0,

@@ -367,7 +367,10 @@ pub(super) fn markup_striptags<'a>(state: &mut State<'a>, value: Value<'a>, args
     crate::builtins::filters::striptags(state, value, args)
 }
 
-pub(super) fn markup_unescape<'a>(_: &mut State<'a>, _: Value<'a>, args: Args<'_, 'a>) -> Result<Value<'a>> {
+pub(super) fn markup_unescape<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 'a>) -> Result<Value<'a>> {
     plain(args, "Markup", "unescape", 0, 0)?;
-    Err(Error::new(ErrorKind::Unsupported, "HTML entities are not unescaped"))
+    Ok(match value.as_text() {
+        Some(text) => Value::Str(crate::builtins::filters::unescape(state, text)?),
+        None => value,
+    })
 }
