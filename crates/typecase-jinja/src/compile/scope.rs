@@ -211,7 +211,8 @@ enum Change<'s> {
     Ref(&'s str),
     /// With what was there before.
     Load(VarId, Option<Load>),
-    Store(&'s str),
+    /// Whether the load of what some branch stores is known by now: it stays the same further out.
+    Store(&'s str, bool),
 }
 
 /// What a branch changes.
@@ -262,7 +263,7 @@ impl<'t, 's> Analysis<'t, 's> {
 
     fn set_stored(&mut self, name: &'s str) {
         if self.symbols.stores.insert(name) {
-            self.changes.push(Change::Store(name));
+            self.changes.push(Change::Store(name, false));
         }
     }
 
@@ -289,7 +290,10 @@ impl<'t, 's> Analysis<'t, 's> {
         }
     }
 
-    fn branch_update(&mut self, branches: Vec<Branch<'s>>) {
+    /// The last branch of an `if`, which need not be taken back, after `branches`; and what all of them come to.
+    fn last_branch(&mut self, branches: Vec<Branch<'s>>, visit: impl FnOnce(&mut Self)) {
+        let start = self.changes.len();
+        visit(self);
         let mut stores: BTreeSet<&'s str> = BTreeSet::new();
         for branch in branches {
             for (name, var) in branch.refs {
@@ -298,10 +302,18 @@ impl<'t, 's> Analysis<'t, 's> {
             for (var, load) in branch.loads {
                 self.set_load(var, load);
             }
-            stores.extend(branch.stores);
+            for name in branch.stores {
+                self.set_stored(name);
+                stores.insert(name);
+            }
+        }
+        for change in &mut self.changes[start..] {
+            if let Change::Store(name, is_settled @ false) = change {
+                *is_settled = true;
+                stores.insert(name);
+            }
         }
         for name in stores {
-            self.set_stored(name);
             let Some(var) = self.find(name) else { continue };
             let load = match self.table.find_from(self.symbols.parent, name) {
                 Some(outer) => Load::Alias(outer),
@@ -354,16 +366,21 @@ impl<'t, 's> Analysis<'t, 's> {
                     return;
                 };
                 self.expr(&first.test);
-                let body = self.in_branch(|analysis| analysis.body(&first.body));
-                let elifs = self.in_branch(|analysis| {
+                let visit_elifs = |analysis: &mut Self| {
                     for branch in elifs {
                         analysis.expr(&branch.test);
-                        let body = analysis.in_branch(|analysis| analysis.body(&branch.body));
-                        analysis.branch_update(vec![body]);
+                        analysis.last_branch(Vec::new(), |analysis| analysis.body(&branch.body));
                     }
-                });
-                let otherwise = self.in_branch(|analysis| analysis.body(otherwise));
-                self.branch_update(vec![body, elifs, otherwise]);
+                };
+                if elifs.is_empty() && otherwise.is_empty() {
+                    return self.last_branch(Vec::new(), |analysis| analysis.body(&first.body));
+                }
+                let body = self.in_branch(|analysis| analysis.body(&first.body));
+                if otherwise.is_empty() {
+                    return self.last_branch(vec![body], visit_elifs);
+                }
+                let elifs = self.in_branch(visit_elifs);
+                self.last_branch(vec![body, elifs], |analysis| analysis.body(otherwise));
             }
             StmtKind::Macro { name, .. } => self.store(name),
             StmtKind::CallBlock { call, .. } => self.expr(call),
@@ -401,7 +418,7 @@ impl<'t, 's> Analysis<'t, 's> {
                         .extend(self.symbols.loads.get(*var).map(|load| (*var, load)));
                 }
                 Change::Load(..) => {}
-                Change::Store(name) => branch.stores.push(name),
+                Change::Store(name, _) => branch.stores.push(name),
             }
         }
         for change in self.changes.drain(start..).rev() {
@@ -410,7 +427,7 @@ impl<'t, 's> Analysis<'t, 's> {
                     self.symbols.refs.remove(name);
                 }
                 Change::Load(var, before) => self.symbols.loads.set(var, before),
-                Change::Store(name) => {
+                Change::Store(name, _) => {
                     self.symbols.stores.remove(name);
                 }
             }

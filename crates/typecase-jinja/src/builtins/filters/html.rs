@@ -127,7 +127,7 @@ const WINDOWS_1252: [char; 32] = [
 fn named_reference(text: &str) -> Option<(usize, Cow<'static, str>)> {
     const LONGEST: usize = 32;
     let name = text
-        .find(|c| matches!(c, '\t' | '\n' | '\x0c' | ' ' | '<' | '&' | '#' | ';'))
+        .find(['\t', '\n', '\x0c', ' ', '<', '&', '#', ';'])
         .unwrap_or(text.len());
     let name = name.min(text.char_indices().nth(LONGEST).map_or(text.len(), |(at, _)| at));
     let whole = name + usize::from(text[name..].starts_with(';'));
