@@ -14,6 +14,23 @@ use std::borrow::Cow;
 
 impl<'p> Compiler<'_, 'p> {
     pub(super) fn expr(&mut self, expr: &ast::Expr<'p>, frame: Frame) -> Result<Expr<'p>> {
+        let folded = u32::from(!matches!(
+            expr.kind,
+            ExprKind::Const(_)
+                | ExprKind::Name(_)
+                | ExprKind::Tuple(_)
+                | ExprKind::List(_)
+                | ExprKind::Dict(_)
+                | ExprKind::And(_)
+                | ExprKind::Or(_)
+        ));
+        self.folding += folded;
+        let written = self.unfolded(expr, frame);
+        self.folding -= folded;
+        written
+    }
+
+    fn unfolded(&mut self, expr: &ast::Expr<'p>, frame: Frame) -> Result<Expr<'p>> {
         self.cost += 1;
         let at = expr.span.offset;
         Ok(match &expr.kind {
@@ -21,13 +38,22 @@ impl<'p> Compiler<'_, 'p> {
             ExprKind::Name(name) => self.name(name, frame),
             ExprKind::Tuple(items) => Expr::Tuple(self.exprs(items, frame)?),
             ExprKind::List(items) => Expr::List(self.exprs(items, frame)?),
-            ExprKind::Dict(entries) => Expr::Dict(Box::new(DictExpr {
-                entries: entries
+            ExprKind::Dict(entries) => {
+                let mut constants = entries
                     .iter()
-                    .map(|(key, value)| Ok((self.expr(key, frame)?, self.expr(value, frame)?)))
-                    .collect::<Result<_>>()?,
-                at,
-            })),
+                    .take_while(|(key, value)| is_constant(key) && is_constant(value));
+                if self.folding > 0 && constants.any(|(key, _)| !is_hashable(key)) {
+                    // Jinja makes this dict when it compiles.
+                    return Err(Error::type_error("unhashable type").at_offset(at));
+                }
+                Expr::Dict(Box::new(DictExpr {
+                    entries: entries
+                        .iter()
+                        .map(|(key, value)| Ok((self.expr(key, frame)?, self.expr(value, frame)?)))
+                        .collect::<Result<_>>()?,
+                    at,
+                }))
+            }
             ExprKind::Cond { test, then, otherwise } => {
                 let soft = frame.soft();
                 Expr::Cond(Box::new(Cond {
@@ -190,12 +216,11 @@ impl<'p> Compiler<'_, 'p> {
 
     /// A variable that is read.
     pub(super) fn name(&mut self, name: &'p str, frame: Frame) -> Expr<'p> {
-        let Some(var) = self.table.find(frame.scope, name) else {
+        let found = self.table.find(frame.scope, name);
+        let found = found.filter(|var| self.table.load_of(frame.scope, *var) != Some((Load::Resolve, false)));
+        let Some(var) = found.or_else(|| self.exported(name)) else {
             return Expr::Context(self.context_id(name));
         };
-        if let Some((Load::Resolve, false)) = self.table.load_of(frame.scope, var) {
-            return Expr::Context(self.context_id(name));
-        }
         match self.place(frame.function, var) {
             Place::Local(slot) => Expr::Local(slot, name),
             Place::Root(slot) => Expr::Root(slot, name),
@@ -245,10 +270,8 @@ impl<'p> Compiler<'_, 'p> {
         let mut keyword: Vec<(&'p str, Expr<'p>)> = Vec::with_capacity(args.keywords.len());
         for arg in &args.keywords {
             if keyword.iter().any(|(name, _)| *name == arg.name) {
-                return Err(
-                    Error::new(ErrorKind::Syntax, format!("keyword argument repeated: {}", arg.name))
-                        .at_offset(arg.span.offset),
-                );
+                let error = Error::new(ErrorKind::Syntax, format!("keyword argument repeated: {}", arg.name));
+                self.late(error.at_offset(arg.span.offset));
             }
             keyword.push((arg.name, self.expr(&arg.value, frame)?));
         }
@@ -315,6 +338,27 @@ impl<'p> Compiler<'_, 'p> {
             negated,
             at: test.span.offset,
         })))
+    }
+}
+
+/// Whether `expr` is put together from literals alone.
+fn is_constant(expr: &ast::Expr<'_>) -> bool {
+    match &expr.kind {
+        ExprKind::Const(_) => true,
+        ExprKind::Tuple(items) | ExprKind::List(items) => items.iter().all(is_constant),
+        ExprKind::Dict(entries) => entries
+            .iter()
+            .all(|(key, value)| is_constant(key) && is_constant(value)),
+        _ => false,
+    }
+}
+
+/// Whether a constant can be a key.
+fn is_hashable(expr: &ast::Expr<'_>) -> bool {
+    match &expr.kind {
+        ExprKind::List(_) | ExprKind::Dict(_) => false,
+        ExprKind::Tuple(items) => items.iter().all(is_hashable),
+        _ => true,
     }
 }
 

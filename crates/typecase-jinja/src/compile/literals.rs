@@ -1,6 +1,5 @@
 //! String literals that are not spelled in the source as they are (they have escapes), put together in one string.
 
-use super::undeclared::each_child;
 use crate::syntax::ast::{Args, Const, Expr, ExprKind, FilterCall, Part, Stmt, StmtKind};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -65,7 +64,7 @@ impl Literals {
             ExprKind::Test { test, .. } => self.add(&test.name),
             _ => {}
         }
-        each_child(expr, &mut |child| self.expr(child));
+        expr.kind.for_each_child(&mut |child| self.expr(child));
     }
 }
 

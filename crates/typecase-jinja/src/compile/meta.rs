@@ -1,10 +1,9 @@
 //! What a template reads and writes, found in its syntax tree.
 
 use super::literals::{Inside, each_expr_and_body};
-use super::undeclared::each_child;
 use crate::builtins::globals;
 use crate::syntax::ast::{Args, Const, Expr, ExprKind, FilterCall, Part, Stmt, StmtKind, Target, Template};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a template reads and writes, as far as its source says so.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,7 +84,7 @@ impl Meta {
         if let Some(key) = key_of(expr) {
             self.keys.insert(key.to_owned());
         }
-        each_child(expr, &mut |child| self.expr(child));
+        expr.kind.for_each_child(&mut |child| self.expr(child));
     }
 }
 
@@ -113,15 +112,19 @@ fn key_of<'e>(expr: &'e Expr<'_>) -> Option<&'e str> {
     }
 }
 
+/// How often the source is walked in search of aliases of content. Each walk follows all assignments in the order of the
+/// source, so real templates need one or two.
+const MAX_CONTENT_PASSES: usize = 8;
+
 /// Whether something got by the key `content` is looped over, followed through assignments and macro parameters, scopes
 /// aside.
 fn iterates_content(body: &[Stmt<'_>]) -> bool {
     let mut aliases: BTreeSet<String> = BTreeSet::new();
-    loop {
+    for _ in 0..MAX_CONTENT_PASSES {
         let before = aliases.len();
         let mut walk = ContentWalk {
             aliases,
-            macros: Vec::new(),
+            macros: BTreeMap::new(),
             found: false,
         };
         walk.collect_macros(body);
@@ -131,16 +134,17 @@ fn iterates_content(body: &[Stmt<'_>]) -> bool {
         }
         aliases = walk.aliases;
         if aliases.len() == before {
-            return false;
+            break;
         }
     }
+    false
 }
 
 struct ContentWalk {
     /// Variables that may hold a message's content.
     aliases: BTreeSet<String>,
     /// Macros with the names of their parameters.
-    macros: Vec<(String, Vec<String>)>,
+    macros: BTreeMap<String, Vec<String>>,
     found: bool,
 }
 
@@ -149,7 +153,7 @@ impl ContentWalk {
         for stmt in body {
             if let StmtKind::Macro { name, params, .. } = &stmt.kind {
                 let params = params.iter().map(|param| param.name.to_owned()).collect();
-                self.macros.push(((*name).to_owned(), params));
+                self.macros.entry((*name).to_owned()).or_insert(params);
             }
             each_expr_and_body(stmt, &mut |inside| {
                 if let Inside::Body(body) = inside {
@@ -190,9 +194,9 @@ impl ContentWalk {
         if let ExprKind::Call { callee, args } = &expr.kind
             && let ExprKind::Name(name) = &callee.kind
         {
-            let params = self.macros.iter().find(|(known, _)| known == name);
+            let params = self.macros.get(*name);
             let mut given = Vec::new();
-            if let Some((_, params)) = params {
+            if let Some(params) = params {
                 for (param, arg) in params.iter().zip(&args.positional) {
                     if self.is_content(arg) {
                         given.push(param.clone());
@@ -206,7 +210,7 @@ impl ContentWalk {
             }
             self.aliases.extend(given);
         }
-        each_child(expr, &mut |child| self.calls(child));
+        expr.kind.for_each_child(&mut |child| self.calls(child));
     }
 
     /// Whether the value of `expr` may be a message's content, or a part of it.

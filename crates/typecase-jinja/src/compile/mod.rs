@@ -10,10 +10,10 @@ pub(crate) mod meta;
 pub(crate) mod program;
 mod scope;
 mod statement;
-mod undeclared;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::syntax::ast::{Stmt, StmtKind};
+use crate::syntax::names::undeclared;
 use literals::{Inside, Literals, each_expr_and_body};
 use program::{Block, Escape, Function, Init, InitFrom, Place, Program};
 use scope::{Analysis, FunctionId, Load, ScopeId, Symbols, Table, VarId};
@@ -35,23 +35,30 @@ pub(crate) fn compile(source: &Source) -> Result<Program<'_>> {
     let literals = Literals::collect(&template.body);
     let pool = source.literals.get_or_init(|| literals.text.clone());
     let mut blocks = Vec::new();
-    find_blocks(&template.body, &mut blocks)?;
+    let mut block_ids = HashMap::new();
+    find_blocks(&template.body, &mut blocks, &mut block_ids)?;
     let mut compiler = Compiler {
         table: Table::default(),
         context: Vec::new(),
         context_ids: HashMap::new(),
         literals: &literals,
         pool,
-        blocks: blocks.iter().map(|(name, _)| *name).collect(),
+        block_ids,
         root_scope: 0,
         cost: 0,
         macros: 0,
+        late: None,
+        folding: 0,
+        exported: None,
     };
     let root = compiler.root(&template.body)?;
     let blocks = blocks
         .into_iter()
         .map(|(name, body)| Ok((name, compiler.block(name, body, None)?)))
         .collect::<Result<_>>()?;
+    if let Some(error) = compiler.late {
+        return Err(error);
+    }
     let context: Box<[&str]> = compiler.context.into();
     let meta = meta::Meta::new(&template, &context);
     Ok(Program {
@@ -68,12 +75,30 @@ struct Compiler<'c, 'p> {
     context_ids: HashMap<&'p str, u32>,
     literals: &'c Literals,
     pool: &'p str,
-    blocks: Vec<&'p str>,
+    block_ids: HashMap<&'p str, u32>,
     root_scope: ScopeId,
     /// Nodes written since the start of the loop body or function.
     cost: u32,
     /// Macros and call blocks written.
     macros: usize,
+    /// The first error that Python, not Jinja, finds in a template.
+    late: Option<Error>,
+    /// How many expressions around are such that Jinja tries to compute them when it compiles.
+    folding: u32,
+    /// In the body of a block.
+    exported: Option<Exported<'p>>,
+}
+
+/// What a block can see of the template.
+struct Exported<'p> {
+    /// That of the block.
+    function: FunctionId,
+    /// The scope that a `scoped` block stands in.
+    around: Option<ScopeId>,
+    /// See [`Compiler::exported`].
+    vars: HashMap<&'p str, Option<VarId>>,
+    /// What sets those variables when the block is entered.
+    entry: Vec<Init>,
 }
 
 /// Where code is being written to.
@@ -107,15 +132,13 @@ impl<'p> Compiler<'_, 'p> {
     fn root(&mut self, body: &[Stmt<'p>]) -> Result<Function<'p>> {
         let function = self.table.new_function(None);
         let space = self.table.new_space();
-        let mut analysis = Analysis {
-            table: &mut self.table,
-            symbols: Symbols {
-                function,
-                space,
-                ..Symbols::default()
-            },
+        let symbols = Symbols {
+            function,
+            space,
+            ..Symbols::default()
         };
-        let this = (!undeclared::find(body, &["self"]).is_empty()).then(|| analysis.declare_parameter("self"));
+        let mut analysis = Analysis::new(&mut self.table, symbols);
+        let this = (!undeclared(body, &["self"]).is_empty()).then(|| analysis.declare_parameter("self"));
         analysis.body(body);
         let symbols = analysis.symbols;
         let scope = self.table.push(symbols);
@@ -140,17 +163,16 @@ impl<'p> Compiler<'_, 'p> {
     /// A block: sees the context and what the template itself has set; if it is rendered in place and `scoped`, also
     /// what is set around it (`around`).
     fn block(&mut self, name: &'p str, body: &[Stmt<'p>], around: Option<Frame>) -> Result<Function<'p>> {
+        let outer = self.exported.take();
         let function = self.table.new_function(around.map(|frame| frame.function));
         let space = self.table.new_space();
-        let special = undeclared::find(body, &["self", "super"]);
-        let mut analysis = Analysis {
-            table: &mut self.table,
-            symbols: Symbols {
-                function,
-                space,
-                ..Symbols::default()
-            },
+        let special = undeclared(body, &["self", "super"]);
+        let symbols = Symbols {
+            function,
+            space,
+            ..Symbols::default()
         };
+        let mut analysis = Analysis::new(&mut self.table, symbols);
         let mut special_slots = Vec::new();
         for special in special {
             special_slots.push((special, analysis.declare_parameter(special)));
@@ -158,9 +180,9 @@ impl<'p> Compiler<'_, 'p> {
         analysis.body(body);
         let mut symbols = analysis.symbols;
         let loads = symbols.loads.clone();
-        for (var, load) in &loads {
-            if *load == Load::Resolve {
-                symbols.stores.insert(self.table.vars[*var].name);
+        for (var, load) in loads.iter() {
+            if load == Load::Resolve {
+                symbols.stores.insert(self.table.vars[var].name);
             }
         }
         let scope = self.table.push(symbols);
@@ -172,15 +194,14 @@ impl<'p> Compiler<'_, 'p> {
             in_loop: false,
         };
         let mut entry = self.entry(frame, true);
-        let sources = self.table.stored(around.map_or(self.root_scope, |frame| frame.scope));
-        for (var, load) in loads {
+        for (var, load) in loads.iter() {
             let (name, slot) = (self.table.vars[var].name, self.table.vars[var].slot);
             if load != Load::Resolve {
                 continue;
             }
             // What the template has exported hides the context; what is set around a scoped block hides both.
-            for (known, outer) in self.table.stored(self.root_scope).into_iter().chain(sources.clone()) {
-                if known == name {
+            for scope in [Some(self.root_scope), around.map(|frame| frame.scope)].into_iter().flatten() {
+                if let Some(outer) = self.table.find_stored(scope, name) {
                     entry.push(Init {
                         slot,
                         from: InitFrom::AliasIfSet(self.place(function, outer)),
@@ -188,17 +209,29 @@ impl<'p> Compiler<'_, 'p> {
                 }
             }
         }
-        let block_index = self.blocks.iter().position(|block| *block == name).unwrap_or_default();
+        let block_index = self.block_ids.get(name).copied().unwrap_or_default();
         for (special, var) in special_slots {
             entry.push(Init {
                 slot: self.table.vars[var].slot,
                 from: match special {
                     "self" => InitFrom::TemplateReference,
-                    _ => InitFrom::Super(block_index as u32),
+                    _ => InitFrom::Super(block_index),
                 },
             });
         }
-        self.function(function, entry, |compiler| compiler.body(body, frame))
+        self.exported = Some(Exported {
+            function,
+            around: around.map(|frame| frame.scope),
+            vars: HashMap::new(),
+            entry: Vec::new(),
+        });
+        let mut written = self.function(function, entry, |compiler| compiler.body(body, frame))?;
+        if let Some(exported) = std::mem::replace(&mut self.exported, outer)
+            && !exported.entry.is_empty()
+        {
+            written.entry = written.entry.iter().cloned().chain(exported.entry).collect();
+        }
+        Ok(written)
     }
 
     /// Writes a function: `body` writes its statements.
@@ -224,24 +257,63 @@ impl<'p> Compiler<'_, 'p> {
         let loads = self.table.scopes[frame.scope].loads.clone();
         let parent = self.table.scopes[frame.scope].parent;
         let mut entry = Vec::new();
-        for (var, load) in loads {
+        for (var, load) in loads.iter() {
             let (name, slot) = (self.table.vars[var].name, self.table.vars[var].slot);
             let from = match load {
                 Load::Parameter => continue,
                 Load::Undefined if fresh => continue,
                 Load::Undefined => InitFrom::Missing,
                 Load::Resolve if self.table.scopes[frame.scope].stores.contains(name) => {
-                    InitFrom::Context(self.context_id(name))
+                    self.from_context(name, frame.function)
                 }
                 Load::Resolve => continue,
                 Load::Alias(outer) => match parent.and_then(|parent| self.table.load_of(parent, outer)) {
-                    Some((Load::Resolve, false)) => InitFrom::Context(self.context_id(name)),
+                    Some((Load::Resolve, false)) => self.from_context(name, frame.function),
                     _ => InitFrom::Alias(self.place(frame.function, outer)),
                 },
             };
             entry.push(Init { slot, from });
         }
         entry
+    }
+
+    /// What `context.resolve(name)` gives in `function`.
+    fn from_context(&mut self, name: &'p str, function: FunctionId) -> InitFrom {
+        match self.exported(name) {
+            Some(var) => InitFrom::Alias(self.place(function, var)),
+            None => InitFrom::Context(self.context_id(name)),
+        }
+    }
+
+    /// In a block: the variable that holds what the template has exported as `name`, or else what the context has. The
+    /// scopes inside the block look it up there. `None` if it can only be in the context.
+    fn exported(&mut self, name: &'p str) -> Option<VarId> {
+        let Exported { function, around, vars, .. } = self.exported.as_ref()?;
+        if let Some(var) = vars.get(name) {
+            return *var;
+        }
+        let (function, around) = (*function, *around);
+        let sources: Vec<VarId> = [Some(self.root_scope), around]
+            .into_iter()
+            .flatten()
+            .filter_map(|scope| self.table.find_stored(scope, name))
+            .collect();
+        let mut var = None;
+        let mut entry = Vec::new();
+        if !sources.is_empty() {
+            let slot = self.table.new_slot(function);
+            var = Some(self.table.new_var(name, function, slot));
+            let from = InitFrom::Context(self.context_id(name));
+            entry.push(Init { slot, from });
+            entry.extend(sources.into_iter().map(|outer| Init {
+                slot,
+                from: InitFrom::AliasIfSet(self.place(function, outer)),
+            }));
+        }
+        let exported = self.exported.as_mut()?;
+        exported.vars.insert(name, var);
+        exported.entry.extend(entry);
+        var
     }
 
     /// The slots of the scope of `frame`, to be set to missing when it is left; only if a macro was defined inside, as
@@ -254,7 +326,7 @@ impl<'p> Compiler<'_, 'p> {
         symbols
             .loads
             .iter()
-            .map(|(var, _)| self.table.vars[*var].slot)
+            .map(|(var, _)| self.table.vars[var].slot)
             .collect()
     }
 
@@ -279,6 +351,10 @@ impl<'p> Compiler<'_, 'p> {
         Place::Outer(links, var.slot)
     }
 
+    fn late(&mut self, error: Error) {
+        self.late.get_or_insert(error);
+    }
+
     fn context_id(&mut self, name: &'p str) -> u32 {
         *self.context_ids.entry(name).or_insert_with(|| {
             self.context.push(name);
@@ -297,10 +373,14 @@ impl<'p> Compiler<'_, 'p> {
     }
 }
 
-fn find_blocks<'t, 'p>(body: &'t [Stmt<'p>], blocks: &mut Vec<(&'p str, &'t [Stmt<'p>])>) -> Result<()> {
+fn find_blocks<'t, 'p>(
+    body: &'t [Stmt<'p>],
+    blocks: &mut Vec<(&'p str, &'t [Stmt<'p>])>,
+    ids: &mut HashMap<&'p str, u32>,
+) -> Result<()> {
     for stmt in body {
         if let StmtKind::Block { name, body, .. } = &stmt.kind {
-            if blocks.iter().any(|(known, _)| known == name) {
+            if ids.insert(name, blocks.len() as u32).is_some() {
                 return Err(
                     Error::new(ErrorKind::Syntax, format!("block '{name}' defined twice")).at_offset(stmt.span.offset)
                 );
@@ -310,7 +390,7 @@ fn find_blocks<'t, 'p>(body: &'t [Stmt<'p>], blocks: &mut Vec<(&'p str, &'t [Stm
         let mut result = Ok(());
         each_expr_and_body(stmt, &mut |inside| {
             if let (Inside::Body(body), Ok(())) = (inside, &result) {
-                result = find_blocks(body, blocks);
+                result = find_blocks(body, blocks, ids);
             }
         });
         result?;

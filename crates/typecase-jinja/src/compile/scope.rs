@@ -5,9 +5,8 @@
 //! nearest scope that knows it, or the context. As in Jinja, variables of one name in two scopes at the same depth of
 //! the same function share a slot.
 
-use super::undeclared::each_child;
 use crate::syntax::ast::{Args, Expr, ExprKind, FilterCall, Param, Part, Stmt, StmtKind, Target};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A variable.
 pub(super) type VarId = usize;
@@ -42,9 +41,40 @@ pub(super) struct Symbols<'s> {
     pub(super) function: FunctionId,
     pub(super) space: usize,
     pub(super) refs: HashMap<&'s str, VarId>,
-    /// In the order in which they were first needed.
-    pub(super) loads: Vec<(VarId, Load)>,
+    pub(super) loads: Loads,
     pub(super) stores: BTreeSet<&'s str>,
+}
+
+/// How the variables of a scope are loaded, in the order in which they were first needed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Loads {
+    list: Vec<(VarId, Load)>,
+    at: HashMap<VarId, usize>,
+}
+
+impl Loads {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (VarId, Load)> + '_ {
+        self.list.iter().copied()
+    }
+
+    fn get(&self, var: VarId) -> Option<Load> {
+        Some(self.list[*self.at.get(&var)?].1)
+    }
+
+    /// Sets the load of `var`, or takes it away again if it was the last one added.
+    fn set(&mut self, var: VarId, load: Option<Load>) {
+        match (load, self.at.get(&var)) {
+            (Some(load), Some(&at)) => self.list[at].1 = load,
+            (Some(load), None) => {
+                self.at.insert(var, self.list.len());
+                self.list.push((var, load));
+            }
+            (None, _) => {
+                self.at.remove(&var);
+                self.list.pop();
+            }
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -87,6 +117,12 @@ impl<'s> Table<'s> {
         slot
     }
 
+    /// A variable that no scope knows.
+    pub(super) fn new_var(&mut self, name: &'s str, function: FunctionId, slot: u32) -> VarId {
+        self.vars.push(Var { name, function, slot });
+        self.vars.len() - 1
+    }
+
     /// An empty scope inside `parent`.
     pub(super) fn inner(&self, parent: ScopeId, function: FunctionId, space: usize) -> Symbols<'s> {
         Symbols {
@@ -124,30 +160,24 @@ impl<'s> Table<'s> {
         let mut scope = Some(scope);
         while let Some(id) = scope {
             let symbols = &self.scopes[id];
-            if let Some((_, load)) = symbols.loads.iter().find(|(known, _)| *known == var) {
-                return Some((*load, symbols.stores.contains(self.vars[var].name)));
+            if let Some(load) = symbols.loads.get(var) {
+                return Some((load, symbols.stores.contains(self.vars[var].name)));
             }
             scope = symbols.parent;
         }
         None
     }
 
-    /// All variables stored in `scope` or around it, the innermost of each name.
-    pub(super) fn stored(&self, scope: ScopeId) -> Vec<(&'s str, VarId)> {
-        let mut found: Vec<(&'s str, VarId)> = Vec::new();
+    /// The variable that `name` means in `scope`, if it is stored there or around it.
+    pub(super) fn find_stored(&self, scope: ScopeId, name: &str) -> Option<VarId> {
         let mut next = Some(scope);
         while let Some(id) = next {
-            let symbols = &self.scopes[id];
-            for name in &symbols.stores {
-                if !found.iter().any(|(known, _)| known == name)
-                    && let Some(var) = self.find(scope, name)
-                {
-                    found.push((name, var));
-                }
+            if self.scopes[id].stores.contains(name) {
+                return self.find(scope, name);
             }
-            next = symbols.parent;
+            next = self.scopes[id].parent;
         }
-        found
+        None
     }
 
     fn intern(&mut self, symbols: &Symbols<'s>, name: &'s str) -> VarId {
@@ -170,9 +200,37 @@ impl<'s> Table<'s> {
 pub(super) struct Analysis<'t, 's> {
     pub(super) table: &'t mut Table<'s>,
     pub(super) symbols: Symbols<'s>,
+    /// What was done to the symbols, so that a branch can be taken back. Jinja copies them for each branch, which takes
+    /// time in the square of a template's size when it has many names and many branches.
+    changes: Vec<Change<'s>>,
 }
 
-impl<'s> Analysis<'_, 's> {
+/// One change of the symbols.
+#[derive(Clone, Copy, Debug)]
+enum Change<'s> {
+    Ref(&'s str),
+    /// With what was there before.
+    Load(VarId, Option<Load>),
+    Store(&'s str),
+}
+
+/// What a branch changes.
+#[derive(Debug, Default)]
+struct Branch<'s> {
+    refs: Vec<(&'s str, VarId)>,
+    loads: Vec<(VarId, Load)>,
+    stores: Vec<&'s str>,
+}
+
+impl<'t, 's> Analysis<'t, 's> {
+    pub(super) fn new(table: &'t mut Table<'s>, symbols: Symbols<'s>) -> Self {
+        Analysis {
+            table,
+            symbols,
+            changes: Vec::new(),
+        }
+    }
+
     fn find(&self, name: &str) -> Option<VarId> {
         match self.symbols.refs.get(name) {
             Some(var) => Some(*var),
@@ -182,13 +240,34 @@ impl<'s> Analysis<'_, 's> {
 
     fn define(&mut self, name: &'s str, load: Load) -> VarId {
         let var = self.table.intern(&self.symbols, name);
-        self.symbols.refs.insert(name, var);
-        set_load(&mut self.symbols.loads, var, load);
+        self.set_ref(name, var);
+        self.set_load(var, load);
         var
     }
 
+    fn set_ref(&mut self, name: &'s str, var: VarId) {
+        // A scope has one variable of a name, so this adds or does nothing.
+        if self.symbols.refs.insert(name, var).is_none() {
+            self.changes.push(Change::Ref(name));
+        }
+    }
+
+    fn set_load(&mut self, var: VarId, load: Load) {
+        let before = self.symbols.loads.get(var);
+        if before != Some(load) {
+            self.symbols.loads.set(var, Some(load));
+            self.changes.push(Change::Load(var, before));
+        }
+    }
+
+    fn set_stored(&mut self, name: &'s str) {
+        if self.symbols.stores.insert(name) {
+            self.changes.push(Change::Store(name));
+        }
+    }
+
     pub(super) fn store(&mut self, name: &'s str) {
-        self.symbols.stores.insert(name);
+        self.set_stored(name);
         if self.symbols.refs.contains_key(name) {
             return;
         }
@@ -200,7 +279,7 @@ impl<'s> Analysis<'_, 's> {
     }
 
     pub(super) fn declare_parameter(&mut self, name: &'s str) -> VarId {
-        self.symbols.stores.insert(name);
+        self.set_stored(name);
         self.define(name, Load::Parameter)
     }
 
@@ -210,30 +289,25 @@ impl<'s> Analysis<'_, 's> {
         }
     }
 
-    fn branch_update(&mut self, branches: Vec<Symbols<'s>>) {
-        let mut stores: Vec<&'s str> = Vec::new();
-        for branch in &branches {
-            for name in &branch.stores {
-                if !self.symbols.stores.contains(name) && !stores.contains(name) {
-                    stores.push(name);
-                }
-            }
-        }
-        stores.sort_unstable();
+    fn branch_update(&mut self, branches: Vec<Branch<'s>>) {
+        let mut stores: BTreeSet<&'s str> = BTreeSet::new();
         for branch in branches {
-            self.symbols.refs.extend(branch.refs);
-            for (var, load) in branch.loads {
-                set_load(&mut self.symbols.loads, var, load);
+            for (name, var) in branch.refs {
+                self.set_ref(name, var);
             }
-            self.symbols.stores.extend(branch.stores);
+            for (var, load) in branch.loads {
+                self.set_load(var, load);
+            }
+            stores.extend(branch.stores);
         }
         for name in stores {
+            self.set_stored(name);
             let Some(var) = self.find(name) else { continue };
             let load = match self.table.find_from(self.symbols.parent, name) {
                 Some(outer) => Load::Alias(outer),
                 None => Load::Resolve,
             };
-            set_load(&mut self.symbols.loads, var, load);
+            self.set_load(var, load);
         }
     }
 
@@ -285,8 +359,7 @@ impl<'s> Analysis<'_, 's> {
                     for branch in elifs {
                         analysis.expr(&branch.test);
                         let body = analysis.in_branch(|analysis| analysis.body(&branch.body));
-                        let nothing = analysis.in_branch(|_| {});
-                        analysis.branch_update(vec![body, nothing.clone(), nothing]);
+                        analysis.branch_update(vec![body]);
                     }
                 });
                 let otherwise = self.in_branch(|analysis| analysis.body(otherwise));
@@ -313,10 +386,34 @@ impl<'s> Analysis<'_, 's> {
         }
     }
 
-    fn in_branch(&mut self, visit: impl FnOnce(&mut Self)) -> Symbols<'s> {
-        let original = self.symbols.clone();
+    /// What `visit` changes; it is taken back.
+    fn in_branch(&mut self, visit: impl FnOnce(&mut Self)) -> Branch<'s> {
+        let start = self.changes.len();
         visit(self);
-        std::mem::replace(&mut self.symbols, original)
+        let mut branch = Branch::default();
+        let mut seen = HashSet::new();
+        for change in &self.changes[start..] {
+            match change {
+                Change::Ref(name) => branch.refs.extend(self.symbols.refs.get(name).map(|var| (*name, *var))),
+                Change::Load(var, _) if seen.insert(*var) => {
+                    branch.loads.extend(self.symbols.loads.get(*var).map(|load| (*var, load)));
+                }
+                Change::Load(..) => {}
+                Change::Store(name) => branch.stores.push(name),
+            }
+        }
+        for change in self.changes.drain(start..).rev() {
+            match change {
+                Change::Ref(name) => {
+                    self.symbols.refs.remove(name);
+                }
+                Change::Load(var, before) => self.symbols.loads.set(var, before),
+                Change::Store(name) => {
+                    self.symbols.stores.remove(name);
+                }
+            }
+        }
+        branch
     }
 
     pub(super) fn filters(&mut self, filters: &[FilterCall<'s>]) {
@@ -334,13 +431,6 @@ impl<'s> Analysis<'_, 's> {
         if let ExprKind::Name(name) = expr.kind {
             return self.load(name);
         }
-        each_child(expr, &mut |child| self.expr(child));
-    }
-}
-
-fn set_load(loads: &mut Vec<(VarId, Load)>, var: VarId, load: Load) {
-    match loads.iter_mut().find(|(known, _)| *known == var) {
-        Some(entry) => entry.1 = load,
-        None => loads.push((var, load)),
+        expr.kind.for_each_child(&mut |child| self.expr(child));
     }
 }

@@ -5,9 +5,10 @@ use super::program::{
     Stmt, Target, With,
 };
 use super::scope::{Analysis, FunctionId};
-use super::{Compiler, Frame, undeclared};
+use super::{Compiler, Frame};
 use crate::error::{Error, ErrorKind, Result};
 use crate::syntax::ast::{self, ExprKind, FilterCall, Part, StmtKind};
+use crate::syntax::names::undeclared;
 
 impl<'p> Compiler<'_, 'p> {
     pub(super) fn body(&mut self, body: &[ast::Stmt<'p>], frame: Frame) -> Result<Block<'p>> {
@@ -71,6 +72,10 @@ impl<'p> Compiler<'_, 'p> {
                 let ExprKind::Call { callee, args } = &call.kind else {
                     return Err(Error::new(ErrorKind::Syntax, "expected call").at_offset(at));
                 };
+                if let Some(arg) = args.keywords.iter().find(|arg| arg.name == "caller") {
+                    let error = Error::new(ErrorKind::Syntax, "keyword argument repeated: caller");
+                    self.late(error.at_offset(arg.span.offset));
+                }
                 let call = self.call(callee, args, call.span.offset, frame)?;
                 Stmt::CallBlock(Box::new(CallBlock {
                     body,
@@ -78,12 +83,8 @@ impl<'p> Compiler<'_, 'p> {
                     escape: frame.escape,
                 }))
             }
-            StmtKind::Generation(body) => {
-                let (function, inner) = self.inner_function(frame, |analysis| analysis.body(body));
-                let entry = self.entry(inner, true);
-                let function = self.function(function, entry, |compiler| compiler.body(body, inner))?;
-                Stmt::Generation(Box::new(function))
-            }
+            // transformers makes a call block of it.
+            StmtKind::Generation(body) => Stmt::Generation(Box::new(self.macro_def(None, &[], body, at, frame)?)),
             StmtKind::FilterBlock { filters, body } => {
                 let macros = self.macros;
                 let inner = self.inner_scope(frame, |analysis| {
@@ -120,10 +121,16 @@ impl<'p> Compiler<'_, 'p> {
             }
             StmtKind::SetBlock { target, filters, body } => {
                 let macros = self.macros;
-                let inner = self.inner_scope(frame, |analysis| {
-                    analysis.body(body);
-                    analysis.filters(filters);
-                });
+                let inner = self.inner_scope(frame, |analysis| analysis.body(body));
+                // Jinja does not look for names in these filters, and fails if it does not know them from elsewhere.
+                if let Some(name) = names_in_filters(filters)
+                    .into_iter()
+                    .find(|name| self.table.find(inner.scope, name).is_none())
+                {
+                    let message =
+                        format!("Tried to resolve a name to a reference that was unknown to the frame ('{name}')");
+                    return Err(Error::runtime(message).at_offset(at));
+                }
                 let entry = self.entry(inner, false);
                 let body = self.body(body, inner)?;
                 Stmt::SetBlock(Box::new(SetBlock {
@@ -182,7 +189,9 @@ impl<'p> Compiler<'_, 'p> {
                     StmtKind::Break => "'break' outside loop",
                     _ => "'continue' not properly in loop",
                 };
-                return Err(Error::new(ErrorKind::Syntax, name).at_offset(at));
+                // Python finds this in the code that Jinja made, after all that Jinja finds.
+                self.late(Error::new(ErrorKind::Syntax, name).at_offset(at));
+                return Ok(());
             }
             StmtKind::Break => Stmt::Break,
             StmtKind::Continue => Stmt::Continue,
@@ -204,10 +213,7 @@ impl<'p> Compiler<'_, 'p> {
     fn inner_scope(&mut self, frame: Frame, analyse: impl FnOnce(&mut Analysis<'_, 'p>)) -> Frame {
         let space = self.table.scopes[frame.scope].space;
         let symbols = self.table.inner(frame.scope, frame.function, space);
-        let mut analysis = Analysis {
-            table: &mut self.table,
-            symbols,
-        };
+        let mut analysis = Analysis::new(&mut self.table, symbols);
         analyse(&mut analysis);
         let symbols = analysis.symbols;
         frame.inner(self.table.push(symbols))
@@ -218,10 +224,7 @@ impl<'p> Compiler<'_, 'p> {
         let function = self.table.new_function(Some(frame.function));
         let space = self.table.new_space();
         let symbols = self.table.inner(frame.scope, function, space);
-        let mut analysis = Analysis {
-            table: &mut self.table,
-            symbols,
-        };
+        let mut analysis = Analysis::new(&mut self.table, symbols);
         analyse(&mut analysis);
         let symbols = analysis.symbols;
         let scope = self.table.push(symbols);
@@ -242,7 +245,7 @@ impl<'p> Compiler<'_, 'p> {
             .at_offset(offset));
         }
         let extended = node.recursive
-            || !undeclared::find(&node.body, &["loop"]).is_empty()
+            || !undeclared(&node.body, &["loop"]).is_empty()
             || has_scoped_block(&node.body)
             || has_scoped_block(&node.otherwise);
         let macros = self.macros;
@@ -255,10 +258,7 @@ impl<'p> Compiler<'_, 'p> {
 
         let mut loop_var = None;
         let symbols = self.table.inner(frame.scope, function, space);
-        let mut analysis = Analysis {
-            table: &mut self.table,
-            symbols,
-        };
+        let mut analysis = Analysis::new(&mut self.table, symbols);
         if extended {
             loop_var = Some(analysis.declare_parameter("loop"));
         }
@@ -274,10 +274,7 @@ impl<'p> Compiler<'_, 'p> {
             Some(test) => {
                 let space = self.table.new_space();
                 let symbols = self.table.inner(frame.scope, function, space);
-                let mut analysis = Analysis {
-                    table: &mut self.table,
-                    symbols,
-                };
+                let mut analysis = Analysis::new(&mut self.table, symbols);
                 analysis.target(&node.target, true);
                 analysis.expr(test);
                 let symbols = analysis.symbols;
@@ -304,10 +301,7 @@ impl<'p> Compiler<'_, 'p> {
         let mut otherwise = None;
         if !node.otherwise.is_empty() {
             let symbols = self.table.inner(frame.scope, function, space);
-            let mut analysis = Analysis {
-                table: &mut self.table,
-                symbols,
-            };
+            let mut analysis = Analysis::new(&mut self.table, symbols);
             analysis.body(&node.otherwise);
             let symbols = analysis.symbols;
             let else_frame = Frame {
@@ -344,7 +338,7 @@ impl<'p> Compiler<'_, 'p> {
         frame: Frame,
     ) -> Result<MacroDef<'p>> {
         self.keep_frames(frame.function);
-        let special = undeclared::find(body, &["caller", "kwargs", "varargs"]);
+        let special = undeclared(body, &["caller", "kwargs", "varargs"]);
         let is_param = |name: &str| params.iter().any(|param| param.name == name);
         let accesses_caller = special.contains(&"caller");
         if let Some(param) = params.iter().find(|param| param.name == "caller")
@@ -425,6 +419,25 @@ impl<'p> Compiler<'_, 'p> {
     }
 }
 
+/// The names that the arguments of `filters` read, in order.
+fn names_in_filters<'p>(filters: &[FilterCall<'p>]) -> Vec<&'p str> {
+    fn in_expr<'p>(expr: &ast::Expr<'p>, names: &mut Vec<&'p str>) {
+        if let ExprKind::Name(name) = expr.kind {
+            names.push(name);
+        }
+        expr.kind.for_each_child(&mut |child| in_expr(child, names));
+    }
+    let mut names = Vec::new();
+    for FilterCall { args, .. } in filters {
+        let keywords = args.keywords.iter().map(|arg| &arg.value);
+        let arguments = args.positional.iter().chain(keywords);
+        for arg in arguments.chain(&args.star).chain(&args.double_star) {
+            in_expr(arg, &mut names);
+        }
+    }
+    names
+}
+
 /// Whether the loop assigns to `loop` anywhere inside, and where.
 fn stores_loop(node: &ast::For<'_>) -> Option<u32> {
     fn in_target(target: &ast::Target<'_>) -> Option<u32> {
@@ -494,7 +507,7 @@ fn loop_escapes(body: &[ast::Stmt<'_>]) -> bool {
             }
             _ => {
                 let mut found = false;
-                undeclared::each_child(expr, &mut |child| found = found || in_expr(child));
+                expr.kind.for_each_child(&mut |child| found = found || in_expr(child));
                 found
             }
         }

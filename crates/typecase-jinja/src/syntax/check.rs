@@ -2,7 +2,7 @@
 
 use super::ast::{Args, Expr, ExprKind, FilterCall, ForeignTag, Param, Part, Span, Stmt, StmtKind, Target, Template};
 use super::error::{SyntaxError, SyntaxErrorKind};
-use super::names::is_free;
+use super::names::undeclared;
 use std::collections::HashSet;
 
 /// Loops in one another within one function of the generated code (CPython's `CO_MAXBLOCKS`).
@@ -162,7 +162,7 @@ impl Checker<'_> {
                 let name = param.name.into();
                 return self.fail(SyntaxErrorKind::DuplicateParameter { name }, param.span);
             }
-            if param.name == "caller" && param.default.is_none() && is_free(body, "caller") {
+            if param.name == "caller" && param.default.is_none() && !undeclared(body, &["caller"]).is_empty() {
                 return self.fail(SyntaxErrorKind::CallerWithoutDefault, span);
             }
         }

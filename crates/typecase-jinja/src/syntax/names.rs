@@ -1,97 +1,136 @@
-//! Which names a body takes from around it.
+//! Which of a few special names a piece of template reads before it stores them.
+//!
+//! Jinja decides by this walk, in the order of its own node fields, whether a loop has a `loop` variable and a macro
+//! takes `caller`, `kwargs` and `varargs` (`find_undeclared` in `jinja2/compiler.py`).
 
-use super::ast::{Args, Expr, ExprKind, FilterCall, Param, Part, Stmt, StmtKind, Target};
+use super::ast::{Args, Expr, ExprKind, Param, Part, Stmt, StmtKind, Target};
 
-/// Whether the body of a macro or call block reads `name` before it assigns it, in the order of the source and not of
-/// scopes: what makes Jinja give a macro `caller`, `kwargs` and `varargs` (`find_undeclared` in `jinja2/compiler.py`).
-pub(crate) fn is_free(body: &[Stmt<'_>], name: &str) -> bool {
-    in_body(body, name) == Some(Use::Read)
+/// Of `names`, those that `body` reads undeclared.
+pub(crate) fn undeclared<'n>(body: &[Stmt<'_>], names: &[&'n str]) -> Vec<&'n str> {
+    let mut walk = Walk {
+        watched: names.to_vec(),
+        found: Vec::new(),
+    };
+    walk.body(body);
+    walk.found
 }
 
-/// The first thing that is done with a name.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
-    Read,
-    Assigned,
+struct Walk<'n> {
+    watched: Vec<&'n str>,
+    found: Vec<&'n str>,
 }
 
-fn in_body(body: &[Stmt<'_>], name: &str) -> Option<Use> {
-    body.iter().find_map(|stmt| in_stmt(stmt, name))
-}
-
-fn in_stmt(stmt: &Stmt<'_>, name: &str) -> Option<Use> {
-    match &stmt.kind {
-        StmtKind::Output(parts) => parts.iter().find_map(|part| match part {
-            Part::Data { .. } => None,
-            Part::Expr(expr) => in_expr(expr, name),
-        }),
-        // Jinja looks at the condition last.
-        StmtKind::For(node) => in_target(&node.target, name)
-            .or_else(|| in_expr(&node.iter, name))
-            .or_else(|| in_body(&node.body, name))
-            .or_else(|| in_body(&node.otherwise, name))
-            .or_else(|| node.test.as_ref().and_then(|test| in_expr(test, name))),
-        StmtKind::If { branches, otherwise } => branches
-            .iter()
-            .find_map(|branch| in_expr(&branch.test, name).or_else(|| in_body(&branch.body, name)))
-            .or_else(|| in_body(otherwise, name)),
-        StmtKind::Macro { params, body, .. } => in_params(params, name).or_else(|| in_body(body, name)),
-        StmtKind::CallBlock { params, call, body } => in_expr(call, name)
-            .or_else(|| in_params(params, name))
-            .or_else(|| in_body(body, name)),
-        StmtKind::FilterBlock { filters, body } => in_body(body, name).or_else(|| in_filters(filters, name)),
-        StmtKind::With { bindings, body } => bindings
-            .iter()
-            .find_map(|(target, _)| in_target(target, name))
-            .or_else(|| bindings.iter().find_map(|(_, value)| in_expr(value, name)))
-            .or_else(|| in_body(body, name)),
-        StmtKind::Set { target, value } => in_target(target, name).or_else(|| in_expr(value, name)),
-        StmtKind::SetBlock { target, filters, body } => in_target(target, name)
-            .or_else(|| in_filters(filters, name))
-            .or_else(|| in_body(body, name)),
-        StmtKind::Autoescape { enabled, body } => in_expr(enabled, name).or_else(|| in_body(body, name)),
-        StmtKind::Generation(body) => in_body(body, name),
-        StmtKind::Foreign { template, .. } => in_expr(template, name),
-        // A block is a function of its own.
-        StmtKind::Block { .. } | StmtKind::Break | StmtKind::Continue => None,
+impl<'n> Walk<'n> {
+    fn load(&mut self, name: &str) {
+        if let Some(watched) = self.watched.iter().find(|watched| **watched == name)
+            && !self.found.contains(watched)
+        {
+            self.found.push(watched);
+        }
     }
-}
 
-fn in_target(target: &Target<'_>, name: &str) -> Option<Use> {
-    match target {
-        Target::Name { name: found, .. } => (*found == name).then_some(Use::Assigned),
-        // Jinja does not count the namespace as read.
-        Target::Attribute { .. } => None,
-        Target::Tuple { items, .. } => items.iter().find_map(|item| in_target(item, name)),
+    fn store(&mut self, name: &str) {
+        self.watched.retain(|watched| *watched != name);
     }
-}
 
-fn in_params(params: &[Param<'_>], name: &str) -> Option<Use> {
-    if params.iter().any(|param| param.name == name) {
-        return Some(Use::Assigned);
+    fn body(&mut self, body: &[Stmt<'_>]) {
+        for stmt in body {
+            self.stmt(stmt);
+        }
     }
-    params
-        .iter()
-        .find_map(|param| param.default.as_ref().and_then(|default| in_expr(default, name)))
-}
 
-fn in_filters(filters: &[FilterCall<'_>], name: &str) -> Option<Use> {
-    filters.iter().find_map(|filter| in_args(&filter.args, name))
-}
-
-fn in_args(args: &Args<'_>, name: &str) -> Option<Use> {
-    let mut found = None;
-    args.for_each(|value| found = found.or_else(|| in_expr(value, name)));
-    found
-}
-
-/// An expression assigns nothing, so the order in it does not matter.
-fn in_expr(expr: &Expr<'_>, name: &str) -> Option<Use> {
-    if matches!(expr.kind, ExprKind::Name(found) if found == name) {
-        return Some(Use::Read);
+    fn target(&mut self, target: &Target<'_>) {
+        match target {
+            Target::Name { name, .. } => self.store(name),
+            Target::Attribute { .. } => {}
+            Target::Tuple { items, .. } => items.iter().for_each(|item| self.target(item)),
+        }
     }
-    let mut found = None;
-    expr.kind
-        .for_each_child(&mut |child| found = found.or_else(|| in_expr(child, name)));
-    found
+
+    fn params(&mut self, params: &[Param<'_>]) {
+        for param in params {
+            self.store(param.name);
+        }
+        for default in params.iter().filter_map(|param| param.default.as_ref()) {
+            self.expr(default);
+        }
+    }
+
+    fn stmt(&mut self, stmt: &Stmt<'_>) {
+        match &stmt.kind {
+            StmtKind::Output(parts) => {
+                for part in parts {
+                    if let Part::Expr(expr) = part {
+                        self.expr(expr);
+                    }
+                }
+            }
+            StmtKind::For(node) => {
+                self.target(&node.target);
+                self.expr(&node.iter);
+                self.body(&node.body);
+                self.body(&node.otherwise);
+                if let Some(test) = &node.test {
+                    self.expr(test);
+                }
+            }
+            StmtKind::If { branches, otherwise } => {
+                // Jinja keeps the branches after the first as nodes of their own, behind the first body.
+                for branch in branches {
+                    self.expr(&branch.test);
+                    self.body(&branch.body);
+                }
+                self.body(otherwise);
+            }
+            StmtKind::Macro { params, body, .. } => {
+                self.params(params);
+                self.body(body);
+            }
+            StmtKind::CallBlock { params, call, body } => {
+                self.expr(call);
+                self.params(params);
+                self.body(body);
+            }
+            StmtKind::FilterBlock { filters, body } => {
+                self.body(body);
+                filters.iter().for_each(|filter| self.args(&filter.args));
+            }
+            StmtKind::With { bindings, body } => {
+                bindings.iter().for_each(|(target, _)| self.target(target));
+                bindings.iter().for_each(|(_, value)| self.expr(value));
+                self.body(body);
+            }
+            StmtKind::Set { target, value } => {
+                self.target(target);
+                self.expr(value);
+            }
+            StmtKind::SetBlock { target, filters, body } => {
+                self.target(target);
+                filters.iter().for_each(|filter| self.args(&filter.args));
+                self.body(body);
+            }
+            StmtKind::Autoescape { enabled, body } => {
+                self.expr(enabled);
+                self.body(body);
+            }
+            StmtKind::Generation(body) => self.body(body),
+            StmtKind::Foreign { template, .. } => self.expr(template),
+            // Blocks are not looked into.
+            StmtKind::Block { .. } | StmtKind::Break | StmtKind::Continue => {}
+        }
+    }
+
+    fn args(&mut self, args: &Args<'_>) {
+        args.positional.iter().for_each(|arg| self.expr(arg));
+        args.keywords.iter().for_each(|arg| self.expr(&arg.value));
+        args.star.iter().for_each(|arg| self.expr(arg));
+        args.double_star.iter().for_each(|arg| self.expr(arg));
+    }
+
+    fn expr(&mut self, expr: &Expr<'_>) {
+        if let ExprKind::Name(name) = expr.kind {
+            return self.load(name);
+        }
+        expr.kind.for_each_child(&mut |child| self.expr(child));
+    }
 }

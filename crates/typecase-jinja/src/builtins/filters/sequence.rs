@@ -195,7 +195,10 @@ pub(super) fn batch<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 
     let count = count.unwrap_or(Value::None(Origin::COMPUTED));
     let fill = fill.filter(|fill| !fill.is_none());
     let mut items = None;
+    // The first item, where a count of 0 gives an empty batch before it and everything in one batch then.
+    let mut ahead = None;
     Ok(state.generator("do_batch", move |state| {
+        let is_first = items.is_none();
         let items = match &mut items {
             Some(items) => items,
             empty => empty.insert(state.iterate(value)?),
@@ -206,8 +209,16 @@ pub(super) fn batch<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 
             Some(crate::value::compare::Number::Int(count)) => usize::try_from(count).unwrap_or(usize::MAX),
             _ => usize::MAX,
         };
-        // A batch ends before an item that would make it too long, so a count of 0 gives an empty batch first.
-        while batch.len() < count.max(1) {
+        if count == 0 && is_first {
+            ahead = items.next(state)?;
+            return if ahead.is_some() {
+                state.list(&[]).map(Some)
+            } else {
+                Ok(None)
+            };
+        }
+        batch.extend(ahead.take());
+        while batch.len() < if count == 0 { usize::MAX } else { count } {
             match items.next(state)? {
                 Some(item) => batch.push(item),
                 None if batch.is_empty() => return Ok(None),
