@@ -8,8 +8,7 @@ use pyo3::types::{PyBytes, PyString};
 use rayon::prelude::*;
 use std::path::PathBuf;
 use typecase::Result;
-use typecase::format::chat_template::ChatTemplates;
-use typecase::format::{Format, KimiK3, LocalTime, RenderOptions};
+use typecase::format::{LocalTime, RenderOptions};
 use typecase::prompt::{SpecialTokens, Writer};
 use typecase::request::ChatRequest;
 use typecase::tokenizer::{EncodeOptions, Tokens};
@@ -25,13 +24,6 @@ type IdsAndRanges<'py> = (Bound<'py, PyAny>, Option<Vec<(usize, usize)>>);
 #[pyclass(frozen, module = "typecase._typecase")]
 pub(crate) struct Model {
     model: typecase::Model,
-    language: Language,
-}
-
-/// The prompt language of a model.
-enum Language {
-    Native(Box<dyn Format>),
-    Templates(ChatTemplates),
 }
 
 #[pymethods]
@@ -39,14 +31,16 @@ impl Model {
     /// The model in `directory`.
     #[staticmethod]
     fn load(py: Python<'_>, directory: PathBuf) -> PyResult<Self> {
-        py.detach(|| typecase::Model::load(directory).and_then(Model::new))
+        py.detach(|| typecase::Model::load(directory))
+            .map(|model| Model { model })
             .map_err(|error| raise(py, error))
     }
 
     /// The small model that comes with the library.
     #[staticmethod]
     fn demo(py: Python<'_>) -> PyResult<Self> {
-        py.detach(|| typecase::Model::demo().and_then(Model::new))
+        py.detach(typecase::Model::demo)
+            .map(|model| Model { model })
             .map_err(|error| raise(py, error))
     }
 
@@ -131,18 +125,6 @@ impl Model {
 }
 
 impl Model {
-    fn new(model: typecase::Model) -> Result<Self> {
-        let language = match model.model_type() {
-            Some("kimi_k3") => Language::Native(Box::new(KimiK3::default())),
-            _ => {
-                let tokens = model.special_tokens().iter().map(|(name, token)| (name, token));
-                let sources = (model.templates().iter()).map(|template| (&*template.name, &*template.source));
-                Language::Templates(ChatTemplates::compile(sources, &tokens.collect())?)
-            }
-        };
-        Ok(Model { model, language })
-    }
-
     /// Reads the request in `body`, renders it, and hands the prompt to `then`.
     fn with_prompt<T>(
         &self,
@@ -152,11 +134,7 @@ impl Model {
     ) -> Result<T> {
         let arena = Arena::new();
         let request = ChatRequest::parse(&mut body, &arena)?;
-        let prompt = match &self.language {
-            Language::Native(format) => format.render(&request, options)?,
-            Language::Templates(templates) => templates.choose(request.field("tools"))?.render(&request, options)?,
-        };
-        then(&prompt)
+        then(&self.model.render(&request, options)?)
     }
 
     fn tokens(&self, body: Vec<u8>, options: &RenderOptions, ranges: bool) -> Result<Tokens> {

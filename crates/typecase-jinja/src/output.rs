@@ -62,20 +62,18 @@ impl Output {
     #[inline]
     pub(crate) fn run(&mut self, len: usize, origin: Origin) {
         let end = self.text.len();
-        let last_start = match self.runs.as_slice() {
-            [.., before, _] => before.end,
-            _ => 0,
-        };
-        if let Some(last) = self.runs.last_mut() {
-            // Template text and fields alternate, so neighbours seldom belong together.
-            let continued = match last.origin {
-                Origin::COMPUTED => origin == Origin::COMPUTED,
-                Origin(address) => origin.0 == address.wrapping_add(end - len - last_start),
-            };
-            if continued {
-                last.end = end;
-                return;
+        // Template text, fields and punctuation alternate, so neighbours seldom belong together.
+        let continued = match self.runs.as_slice() {
+            [] => false,
+            [.., last] if last.origin == Origin::COMPUTED || origin == Origin::COMPUTED => last.origin == origin,
+            [before @ .., last] => {
+                let last_start = before.last().map_or(0, |run| run.end);
+                origin.0 == last.origin.0.wrapping_add(end - len - last_start)
             }
+        };
+        if continued && let Some(last) = self.runs.last_mut() {
+            last.end = end;
+            return;
         }
         self.runs.push(Run { end, origin });
     }
@@ -129,6 +127,21 @@ impl Sink for Output {
         self.text.push_str(bytes);
         if self.track && !bytes.is_empty() {
             self.run(bytes.len(), origin);
+        }
+    }
+
+    #[inline]
+    fn push_computed(&mut self, bytes: &str) {
+        self.text.push_str(bytes);
+        if self.track && !bytes.is_empty() {
+            let end = self.text.len();
+            match self.runs.last_mut() {
+                Some(last) if last.origin == Origin::COMPUTED => last.end = end,
+                _ => self.runs.push(Run {
+                    end,
+                    origin: Origin::COMPUTED,
+                }),
+            }
         }
     }
 

@@ -152,9 +152,16 @@ impl<'a> Dict<'a> {
         };
         if entries.len() - start <= LINEAR {
             let mut kept = start;
+            let mut seen = 0;
             for i in start..entries.len() {
                 let entry = entries[i];
-                match entry.0.as_str().and_then(|key| position(&entries[start..kept], key)) {
+                let earlier = entry.0.as_str().and_then(|key| {
+                    let mark = mark(key);
+                    let may_be_there = seen & mark != 0;
+                    seen |= mark;
+                    may_be_there.then(|| position(&entries[start..kept], key)).flatten()
+                });
+                match earlier {
                     Some(earlier) => entries[start + earlier].1 = entry.1,
                     None => {
                         entries[kept] = entry;
@@ -241,6 +248,22 @@ impl<'a> Dict<'a> {
     }
 }
 
+/// One of 64 bits, the same for equal keys and mostly different for different ones.
+#[inline]
+fn mark(key: &str) -> u64 {
+    let bytes = key.as_bytes();
+    let (first, last) = (bytes.first().copied(), bytes.last().copied());
+    let mixed = bytes.len() ^ usize::from(first.unwrap_or(0)) * 5 ^ usize::from(last.unwrap_or(0)) * 11;
+    1 << (mixed % 64)
+}
+
 fn position(entries: &[(Value<'_>, Value<'_>)], key: &str) -> Option<usize> {
-    entries.iter().position(|(k, _)| k.as_str() == Some(key))
+    let Some(&first) = key.as_bytes().first() else {
+        return entries.iter().position(|(k, _)| k.as_str() == Some(""));
+    };
+    // Keys of the same length mostly differ in their first byte, which spares the call that compares the rest.
+    entries.iter().position(|(k, _)| {
+        k.as_str()
+            .is_some_and(|k| k.len() == key.len() && k.as_bytes().first() == Some(&first) && k == key)
+    })
 }

@@ -327,6 +327,11 @@ impl Arena {
         self.bump.alloc_slice_copy(values)
     }
 
+    /// Makes `len` values here.
+    pub fn alloc_slice_with<T: Copy>(&self, len: usize, make: impl FnMut(usize) -> T) -> &[T] {
+        self.bump.alloc_slice_fill_with(len, make)
+    }
+
     /// An `int`, in the one representation that its size has.
     pub fn int(&self, value: BigInt, origin: Origin) -> Value<'_> {
         match i64::try_from(&value) {

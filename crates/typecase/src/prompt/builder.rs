@@ -77,6 +77,25 @@ impl<'a> PromptBuilder<'a> {
         self.end_segment(SpecialTokens::None);
     }
 
+    /// Makes room for so many segments and runs more.
+    pub(crate) fn reserve(&mut self, segments: usize, runs: usize) {
+        self.prompt.segments.reserve(segments);
+        self.prompt.provenance.runs.reserve(runs);
+    }
+
+    /// Segments of the format that were put together before.
+    pub(crate) fn piece(&mut self, piece: &Piece) {
+        let start = self.len();
+        self.prompt.text.push_str(&piece.text);
+        self.end_run(Writer::Format);
+        self.prompt
+            .segments
+            .extend(piece.segments.iter().map(|segment| Segment {
+                end: start + segment.end,
+                special_tokens: segment.special_tokens,
+            }));
+    }
+
     /// A text segment of the request.
     pub fn text(&mut self, text: Text<'a>) {
         self.text_segment().text(text);
@@ -130,6 +149,28 @@ impl<'a> PromptBuilder<'a> {
             Some(last) if last.writer == writer && !matches!(writer, Writer::Request(_)) => last.end = end,
             None if end == 0 => {}
             _ => runs.push(ProvenanceRun { end, writer }),
+        }
+    }
+}
+
+/// Segments that a format writes again and again.
+#[derive(Debug)]
+pub(crate) struct Piece {
+    text: String,
+    segments: Vec<Segment>,
+}
+
+impl Piece {
+    /// What `write` writes, which has no request to write from.
+    pub(crate) fn new(write: impl FnOnce(&mut PromptBuilder<'_>)) -> Self {
+        let arena = Arena::new();
+        let mut builder = PromptBuilder::new(Value::None(Origin::COMPUTED), &arena, 0);
+        write(&mut builder);
+        let prompt = builder.finish();
+        debug_assert!(prompt.provenance.runs.iter().all(|run| run.writer == Writer::Format));
+        Piece {
+            text: prompt.text,
+            segments: prompt.segments,
         }
     }
 }

@@ -11,6 +11,7 @@ mod segment;
 mod warning;
 
 pub use crate::request::Modality;
+pub(crate) use builder::Piece;
 pub use builder::{ControlToken, PromptBuilder, TextSegment};
 pub use media_manifest::{MediaItem, MediaManifest};
 pub use provenance::{Provenance, ProvenanceRun, Writer};

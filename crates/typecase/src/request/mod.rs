@@ -108,20 +108,20 @@ impl<'a> ChatRequest<'a> {
         let Value::List(messages) = messages else {
             return Err(Error::new(ErrorKind::wrong_type(messages, "an array of messages")).within("messages"));
         };
-        let mut read: Vec<Message<'a>> = Vec::with_capacity(messages.len());
-        for (i, raw) in messages.items().iter().enumerate() {
-            let message = Message::new(*raw);
-            if strict {
+        let items = messages.items();
+        // Made where they stay: a message is large.
+        let messages = arena.alloc_slice_with(items.len(), |i| Message::new(items[i]));
+        if strict {
+            for (i, message) in messages.iter().enumerate() {
                 message.check().map_err(|err| err.within(i).within("messages"))?;
             }
-            read.push(message);
         }
         let request = ChatRequest {
             value,
             fields,
             arena,
             body_len: 0,
-            messages: arena.alloc_slice(&read),
+            messages,
             tool_choice: tool::request_choice(fields, strict)?,
             ending: options::ending(fields, strict)?,
         };

@@ -402,53 +402,100 @@ struct Decoded {
 /// escape stands for is never longer than it. Bytes of `room` behind the string may be written too.
 fn decode(text: &[u8], room: &mut [u8]) -> Result<Decoded, (ParseErrorKind, usize)> {
     let (mut read, mut written) = (0, 0);
+    'chunks: while let Some(window) = text[read..].first_chunk::<WINDOW>()
+        && let Some(target) = room[written..].first_chunk_mut::<WINDOW>()
+        && let Some(chunk) = window.first_chunk::<CHUNK>()
+        && let Some(head) = target.first_chunk_mut::<CHUNK>()
+    {
+        *head = *chunk;
+        let mut stops = scan::stop_mask(chunk);
+        if stops == 0 {
+            read += CHUNK;
+            written += CHUNK;
+            continue;
+        }
+        // One mask serves for all escapes of a chunk. What follows an escape is copied once more, to its new place.
+        let (mut from, mut to) = (0, 0);
+        while stops != 0 {
+            let stop = stops.trailing_zeros() as usize;
+            to += stop - from;
+            let simple = SIMPLE_ESCAPES[usize::from(window[stop + 1])];
+            match window[stop] {
+                b'\\' if simple != 0 => {
+                    target[to] = simple;
+                    to += 1;
+                    from = stop + 2;
+                    target[to..to + CHUNK].copy_from_slice(&window[from..from + CHUNK]);
+                    // What follows a backslash is no stop, whatever it is.
+                    stops &= u32::MAX.checked_shl(from as u32).unwrap_or(0);
+                }
+                b'"' => {
+                    return Ok(Decoded {
+                        len: written + to,
+                        end: read + stop,
+                    });
+                }
+                _ => {
+                    read += stop;
+                    written += to;
+                    if let Some(decoded) = decode_stop(text, room, &mut read, &mut written)? {
+                        return Ok(decoded);
+                    }
+                    continue 'chunks;
+                }
+            }
+        }
+        // An escape may reach one byte beyond the chunk.
+        let used = from.max(CHUNK);
+        written += to + used - from;
+        read += used;
+    }
     loop {
-        let plain = copy_plain(&text[read..], &mut room[written..]);
+        let plain = plain_len(&text[read..]);
+        room[written..][..plain].copy_from_slice(&text[read..][..plain]);
         read += plain;
         written += plain;
-        match text.get(read) {
-            Some(b'"') => {
-                return Ok(Decoded {
-                    len: written,
-                    end: read,
-                });
-            }
-            Some(b'\\') => match text.get(read + 1).map(|&letter| SIMPLE_ESCAPES[usize::from(letter)]) {
-                None => return Err((ParseErrorKind::UnexpectedEnd, read)),
-                Some(0) => {
-                    let (c, len) = unicode_escape(&text[read..]).map_err(|kind| (kind, read))?;
-                    written += c.encode_utf8(&mut room[written..]).len();
-                    read += len;
-                }
-                Some(byte) => {
-                    room[written] = byte;
-                    written += 1;
-                    read += 2;
-                }
-            },
-            Some(&control) => return Err((ParseErrorKind::ControlCharacter(control), read)),
-            None => return Err((ParseErrorKind::UnexpectedEnd, read)),
+        if let Some(decoded) = decode_stop(text, room, &mut read, &mut written)? {
+            return Ok(decoded);
         }
     }
 }
 
-/// Copies the bytes before the first quote, backslash or control character; their number. More than these may be
-/// written, so that where they end has not to be known beforehand.
-#[inline(always)]
-fn copy_plain(text: &[u8], room: &mut [u8]) -> usize {
-    let mut len = 0;
-    while let Some(chunk) = text[len..].first_chunk::<CHUNK>()
-        && let Some(target) = room[len..].first_chunk_mut::<CHUNK>()
-    {
-        *target = *chunk;
-        match scan::stop_mask(chunk) {
-            0 => len += CHUNK,
-            stops => return len + stops.trailing_zeros() as usize,
+/// What the fast loop of [`decode`] looks at: a chunk, and another behind an escape that begins with its last byte.
+const WINDOW: usize = 2 * CHUNK + 1;
+
+/// Decodes what stands at `read`, a stop or the end of the text. Returns the string if it ends there.
+#[inline(never)]
+fn decode_stop(
+    text: &[u8],
+    room: &mut [u8],
+    read: &mut usize,
+    written: &mut usize,
+) -> Result<Option<Decoded>, (ParseErrorKind, usize)> {
+    match text.get(*read) {
+        Some(b'"') => {
+            return Ok(Some(Decoded {
+                len: *written,
+                end: *read,
+            }));
         }
+        Some(b'\\') => match text.get(*read + 1).map(|&letter| SIMPLE_ESCAPES[usize::from(letter)]) {
+            None => return Err((ParseErrorKind::UnexpectedEnd, *read)),
+            Some(0) => {
+                let (c, len) = unicode_escape(&text[*read..]).map_err(|kind| (kind, *read))?;
+                *written += c.encode_utf8(&mut room[*written..]).len();
+                *read += len;
+            }
+            Some(byte) => {
+                room[*written] = byte;
+                *written += 1;
+                *read += 2;
+            }
+        },
+        Some(&control) => return Err((ParseErrorKind::ControlCharacter(control), *read)),
+        None => return Err((ParseErrorKind::UnexpectedEnd, *read)),
     }
-    let rest = plain_len(&text[len..]);
-    room[len..][..rest].copy_from_slice(&text[len..][..rest]);
-    len + rest
+    Ok(None)
 }
 
 /// What a backslash and one letter stand for; 0 where they are no escape, or the start of a longer one.

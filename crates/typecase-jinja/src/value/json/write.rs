@@ -5,6 +5,8 @@ use crate::value::compare::{MAX_NESTING, less, too_deep};
 use crate::value::repr::int_digits;
 use crate::value::sort::sort;
 use crate::value::{Arena, Exception, Origin, Text, TextBuilder, Value, float};
+use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::fmt::{self, Write};
 
 /// How `json.dumps` was called.
@@ -121,6 +123,12 @@ pub trait Sink {
     /// Appends `bytes`, which came from `origin`.
     fn push_from(&mut self, bytes: &str, origin: Origin);
 
+    /// Appends `bytes`, which nobody in particular wrote.
+    #[inline]
+    fn push_computed(&mut self, bytes: &str) {
+        self.push_from(bytes, Origin::COMPUTED);
+    }
+
     /// Lets `write` append bytes that came from `origin`.
     fn write_from(&mut self, origin: Origin, write: impl FnOnce(&mut String));
 }
@@ -183,6 +191,8 @@ pub fn write_to(
         options,
         arena,
         level: 0,
+        next_key: joined(options.item_separator, "\""),
+        after_key: joined("\"", options.key_separator),
     }
     .value(value)
 }
@@ -192,59 +202,95 @@ struct Writer<'w, S> {
     options: &'w WriteOptions<'w>,
     arena: &'w Arena,
     level: usize,
+    /// What stands between a value and the next key, the quote of the key included.
+    next_key: Cow<'static, str>,
+    /// What stands between a key and its value, the quote of the key included.
+    after_key: Cow<'static, str>,
 }
 
+/// A new line and its indentation, if that is not too deep.
+const NEW_LINE: &str = "\n                                                                ";
+
+/// `a + b`, mostly without putting it together.
+fn joined(a: &str, b: &str) -> Cow<'static, str> {
+    match (a, b) {
+        (", ", "\"") => Cow::Borrowed(", \""),
+        (",", "\"") => Cow::Borrowed(",\""),
+        ("\"", ": ") => Cow::Borrowed("\": "),
+        ("\"", ":") => Cow::Borrowed("\":"),
+        _ => Cow::Owned([a, b].concat()),
+    }
+}
+
+type Entry<'v> = (Value<'v>, Value<'v>);
+
 impl<S: Sink> Writer<'_, S> {
+    #[inline]
     fn punctuation(&mut self, text: &str) {
-        self.out.push_from(text, Origin::COMPUTED);
+        self.out.push_computed(text);
     }
 
     fn value(&mut self, value: &Value<'_>) -> Result<(), WriteError> {
         match value {
-            Value::Str(text) | Value::Markup(text) => self.text(*text)?,
+            Value::Str(text) | Value::Markup(text) => {
+                self.punctuation("\"");
+                self.text(*text)?;
+                self.punctuation("\"");
+            }
             Value::List(list) | Value::Tuple(list) => {
                 let items = list.items();
-                self.container("[", "]", items.len(), |writer, i| writer.value(&items[i]))?;
+                self.container("[", "]", items.len(), |writer, i| {
+                    writer.next_item(i)?;
+                    writer.value(&items[i])
+                })?;
             }
             Value::Dict(dict) if self.options.sort_keys => {
-                let mut entries = dict.entries().to_vec();
+                let mut entries: SmallVec<[&Entry<'_>; 16]> = dict.entries().iter().collect();
                 sort_entries(&mut entries, self.arena)?;
-                self.entries(&entries)?;
+                self.container("{", "}", entries.len(), |writer, i| writer.entry(i, entries[i]))?;
             }
-            Value::Dict(dict) => self.entries(dict.entries())?,
+            Value::Dict(dict) => {
+                let entries = dict.entries();
+                self.container("{", "}", entries.len(), |writer, i| writer.entry(i, &entries[i]))?;
+            }
             scalar if !self.scalar(scalar)? => return Err(WriteError::Value(scalar.type_name())),
             _ => {}
         }
         Ok(())
     }
 
+    /// What stands between the quotes.
     fn text(&mut self, text: Text<'_>) -> Result<(), WriteError> {
         self.arena.meter().memory(text.len())?;
-        self.punctuation("\"");
         let ensure_ascii = self.options.ensure_ascii;
         let out = &mut *self.out;
         text.for_each_run(|bytes, origin| push_escaped(out, bytes, origin, ensure_ascii));
-        self.punctuation("\"");
         Ok(())
     }
 
-    fn entries(&mut self, entries: &[(Value<'_>, Value<'_>)]) -> Result<(), WriteError> {
-        let options = self.options;
-        self.container("{", "}", entries.len(), |writer, i| {
-            let (key, value) = &entries[i];
-            match key {
-                Value::Str(text) | Value::Markup(text) => writer.text(*text)?,
-                scalar => {
-                    writer.punctuation("\"");
-                    if !writer.scalar(scalar)? {
-                        return Err(WriteError::Key(scalar.type_name()));
-                    }
-                    writer.punctuation("\"");
-                }
-            }
-            writer.punctuation(options.key_separator);
-            writer.value(value)
-        })
+    /// What stands before the item `i` of a container.
+    fn next_item(&mut self, i: usize) -> Result<(), WriteError> {
+        if i > 0 {
+            let options = self.options;
+            self.punctuation(options.item_separator);
+        }
+        self.new_line()
+    }
+
+    fn entry(&mut self, i: usize, (key, value): &Entry<'_>) -> Result<(), WriteError> {
+        if i > 0 && self.options.indent.is_none() {
+            self.out.push_computed(&self.next_key);
+        } else {
+            self.next_item(i)?;
+            self.punctuation("\"");
+        }
+        match key {
+            Value::Str(text) | Value::Markup(text) => self.text(*text)?,
+            scalar if !self.scalar(scalar)? => return Err(WriteError::Key(scalar.type_name())),
+            _ => {}
+        }
+        self.out.push_computed(&self.after_key);
+        self.value(value)
     }
 
     fn container(
@@ -261,13 +307,7 @@ impl<S: Sink> Writer<'_, S> {
                 return Err(too_deep("while encoding a JSON object").into());
             }
             self.level += 1;
-            self.new_line()?;
             for i in 0..len {
-                if i > 0 {
-                    let options = self.options;
-                    self.punctuation(options.item_separator);
-                    self.new_line()?;
-                }
                 item(self, i)?;
             }
             self.level -= 1;
@@ -285,7 +325,12 @@ impl<S: Sink> Writer<'_, S> {
             Indent::Spaces(width) => width,
             Indent::Text(text) => text.len(),
         };
-        self.arena.meter().memory(width.saturating_mul(level))?;
+        let indentation = width.saturating_mul(level);
+        self.arena.meter().memory(indentation)?;
+        if let (Indent::Spaces(_), Some(line)) = (indent, NEW_LINE.get(..=indentation)) {
+            self.out.push_computed(line);
+            return Ok(());
+        }
         self.out.write_from(Origin::COMPUTED, |out| {
             out.push('\n');
             match indent {
@@ -338,7 +383,7 @@ fn write_int(out: &mut String, int: i64) {
     out.extend(digits[start..].iter().map(|&digit| char::from(digit)));
 }
 
-fn sort_entries(entries: &mut [(Value<'_>, Value<'_>)], arena: &Arena) -> Result<(), WriteError> {
+fn sort_entries(entries: &mut [&Entry<'_>], arena: &Arena) -> Result<(), WriteError> {
     // Keys that came from JSON are strings. Others can only come from a template, which may mix types.
     if entries.iter().any(|(key, _)| key.as_str().is_none()) {
         return sort(entries, false, &mut |(a, _), (b, _)| Ok(less(a, b, arena)?));
@@ -360,6 +405,9 @@ fn push_escaped(out: &mut impl Sink, text: &str, origin: Origin, ensure_ascii: b
     let mut at = 0;
     loop {
         let plain = plain_len(&text.as_bytes()[at..], ensure_ascii);
+        if plain == text.len() {
+            return out.push_from(text, origin);
+        }
         out.push_from(&text[at..at + plain], origin.plus(at));
         at += plain;
         let Some(c) = text[at..].chars().next() else { break };

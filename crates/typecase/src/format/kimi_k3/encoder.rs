@@ -14,6 +14,11 @@ use typecase_jinja::value::{Arena, Origin, Text, Value};
 /// Bytes of tags that a message brings, roughly.
 const FRAME_LEN: usize = 192;
 
+/// Segments and runs that a message brings, roughly, and the number of messages for which room is made beforehand.
+const SEGMENTS: usize = 24;
+const RUNS: usize = 6;
+const MANY: usize = 1 << 16;
+
 /// The least and the most room that is made beforehand.
 const CAPACITY: std::ops::RangeInclusive<usize> = 1024..=1 << 30;
 
@@ -34,6 +39,8 @@ pub(super) fn encode<'a>(profile: &Profile, request: &ChatRequest<'a>) -> Result
         image_prompts_used: 0,
         media_count: MediaCount::default(),
     };
+    let messages = request.messages().len().min(MANY);
+    encoder.out.reserve(messages * SEGMENTS, messages * RUNS);
     encoder.prompt()?;
     Ok(encoder.out.finish())
 }

@@ -3,7 +3,7 @@
 use super::arguments::{Arguments, type_name};
 use super::encoder::{DYNAMIC_DECLARATION, Encoder, calls};
 use super::tool_results::Placed;
-use super::xtml::{MEDIA_PAD, close, close_message, open};
+use super::xtml::{MEDIA_PAD, PIECES, close, close_message, open, write_escaped, write_number};
 use crate::error::{ErrorKind, Result, shortened};
 use crate::prompt::{Warning, WarningKind};
 use crate::request::{Content, Message, Modality, Part, PartKind, Role, is_truthy};
@@ -119,11 +119,15 @@ impl<'a> Encoder<'_, 'a> {
     }
 
     fn open_message(&mut self, role: &'static str, name: Option<Value<'a>>) {
-        let tag = open(&mut self.out, "message").attribute(" role", role);
-        match name.filter(|name| is_truthy(*name)) {
-            Some(name) => tag.value(" name", name).end(),
-            None => tag.end(),
+        if let Some(name) = name.filter(|name| is_truthy(*name)) {
+            let tag = open(&mut self.out, "message").attribute(" role", role);
+            return tag.value(" name", name).end();
         }
+        self.out.piece(match role {
+            "user" => &PIECES.user,
+            "assistant" => &PIECES.assistant,
+            _ => &PIECES.system,
+        });
     }
 
     fn assistant_message(&mut self, index: usize) -> Result<()> {
@@ -131,9 +135,9 @@ impl<'a> Encoder<'_, 'a> {
         self.refuse_tools(message)?;
         self.open_message("assistant", message.name);
         self.think_channel(message)?;
-        open(&mut self.out, "response").end();
+        self.out.piece(&PIECES.open_response);
         self.content(index)?;
-        close(&mut self.out, "response");
+        self.out.piece(&PIECES.close_response);
         self.call_channel(message)?;
         close_message(&mut self.out);
         Ok(())
@@ -145,7 +149,7 @@ impl<'a> Encoder<'_, 'a> {
         self.refuse_tools(message)?;
         self.open_message("assistant", message.name);
         self.think_channel(message)?;
-        open(&mut self.out, "response").end();
+        self.out.piece(&PIECES.open_response);
         self.content(index)
     }
 
@@ -154,7 +158,7 @@ impl<'a> Encoder<'_, 'a> {
         if !self.settings.thinking {
             return Ok(());
         }
-        open(&mut self.out, "think").end();
+        self.out.piece(&PIECES.open_think);
         let reasoning = message
             .reasoning_content
             .filter(|value| is_truthy(*value))
@@ -164,7 +168,7 @@ impl<'a> Encoder<'_, 'a> {
             Some(Value::Str(reasoning)) if text::strip(reasoning.as_str()).is_empty() => {}
             Some(reasoning) => self.body(reasoning)?,
         }
-        close(&mut self.out, "think");
+        self.out.piece(&PIECES.close_think);
         Ok(())
     }
 
@@ -189,20 +193,23 @@ impl<'a> Encoder<'_, 'a> {
 
     fn call(&mut self, call: Value<'a>, number: usize) -> Result<()> {
         let name = self.call_name(call)?;
-        open(&mut self.out, "call")
-            .value(" tool", name)
-            .number(" index", number)
-            .end();
+        let out = &mut self.out;
+        out.piece(&PIECES.call);
+        write_escaped(out, name);
+        out.piece(&PIECES.index);
+        write_number(out, number);
+        out.piece(&PIECES.end);
         match self.arguments(call)? {
             Arguments::Empty => {}
             Arguments::Object(arguments) => {
                 for (key, value) in arguments.entries() {
-                    open(&mut self.out, "argument")
-                        .value(" key", *key)
-                        .attribute(" type", type_name(*value))
-                        .end();
+                    self.out.piece(&PIECES.argument);
+                    write_escaped(&mut self.out, *key);
+                    self.out.piece(&PIECES.value_type);
+                    self.out.format_text(type_name(*value));
+                    self.out.piece(&PIECES.end);
                     self.argument(*value)?;
-                    close(&mut self.out, "argument");
+                    self.out.piece(&PIECES.close_argument);
                 }
             }
             Arguments::Verbatim(text) => {
@@ -214,7 +221,7 @@ impl<'a> Encoder<'_, 'a> {
                 close(&mut self.out, "json");
             }
         }
-        close(&mut self.out, "call");
+        self.out.piece(&PIECES.close_call);
         Ok(())
     }
 
@@ -272,11 +279,12 @@ impl<'a> Encoder<'_, 'a> {
         if tool.is_none() {
             return Err(self.error_at(message.raw.origin(), ErrorKind::UnresolvedTool));
         }
-        open(&mut self.out, "message")
-            .attribute(" role", "tool")
-            .value(" tool", tool)
-            .number(" index", results.count)
-            .end();
+        let out = &mut self.out;
+        out.piece(&PIECES.tool_message);
+        write_escaped(out, tool);
+        out.piece(&PIECES.index);
+        write_number(out, results.count);
+        out.piece(&PIECES.end);
         self.content(place.index)?;
         close_message(&mut self.out);
         Ok(())

@@ -1,7 +1,9 @@
 //! Tags, attributes and the tokens that frame them.
 
 use super::python;
-use crate::prompt::{ControlToken, PromptBuilder};
+use crate::prompt::{ControlToken, Piece, PromptBuilder};
+use std::fmt::Write as _;
+use std::sync::LazyLock;
 use typecase_jinja::value::{Origin, Value};
 
 const OPEN: ControlToken = ControlToken::new("<|open|>");
@@ -22,6 +24,69 @@ pub(super) fn open<'b, 'a>(out: &'b mut PromptBuilder<'a>, tag: &'static str) ->
     OpenTag { out }
 }
 
+/// The sequences that most messages are made of, put together once.
+pub(super) struct Pieces {
+    /// The tags that open a message without a name.
+    pub(super) system: Piece,
+    pub(super) user: Piece,
+    pub(super) assistant: Piece,
+    pub(super) close_message: Piece,
+    pub(super) open_think: Piece,
+    pub(super) close_think: Piece,
+    pub(super) open_response: Piece,
+    pub(super) close_response: Piece,
+    /// From the beginning of a tag to its first value, and from there on to the second one.
+    pub(super) tool_message: Piece,
+    pub(super) call: Piece,
+    pub(super) index: Piece,
+    pub(super) argument: Piece,
+    pub(super) value_type: Piece,
+    /// Behind the last value of a tag.
+    pub(super) end: Piece,
+    pub(super) close_call: Piece,
+    pub(super) close_argument: Piece,
+}
+
+pub(super) static PIECES: LazyLock<Pieces> = LazyLock::new(|| {
+    let message = |role| Piece::new(|out| open(out, "message").attribute(" role", role).end());
+    let open_tag = |tag| Piece::new(|out| open(out, tag).end());
+    let close_tag = |tag| Piece::new(|out| close(out, tag));
+    let value = |out: &mut PromptBuilder<'_>, key| {
+        out.format_text(key);
+        out.format_text("=\"");
+    };
+    Pieces {
+        system: message("system"),
+        user: message("user"),
+        assistant: message("assistant"),
+        close_message: Piece::new(|out| {
+            close(out, "message");
+            out.control(END_OF_MSG);
+        }),
+        open_think: open_tag("think"),
+        close_think: close_tag("think"),
+        open_response: open_tag("response"),
+        close_response: close_tag("response"),
+        tool_message: Piece::new(|out| value(open(out, "message").attribute(" role", "tool").out, " tool")),
+        call: Piece::new(|out| value(open(out, "call").out, " tool")),
+        index: Piece::new(|out| {
+            out.format_text("\"");
+            value(out, " index");
+        }),
+        argument: Piece::new(|out| value(open(out, "argument").out, " key")),
+        value_type: Piece::new(|out| {
+            out.format_text("\"");
+            value(out, " type");
+        }),
+        end: Piece::new(|out| {
+            out.format_text("\"");
+            out.control(SEP);
+        }),
+        close_call: close_tag("call"),
+        close_argument: close_tag("argument"),
+    }
+});
+
 pub(super) fn close(out: &mut PromptBuilder<'_>, tag: &'static str) {
     out.control(CLOSE);
     out.format_text(tag);
@@ -29,8 +94,7 @@ pub(super) fn close(out: &mut PromptBuilder<'_>, tag: &'static str) {
 }
 
 pub(super) fn close_message(out: &mut PromptBuilder<'_>) {
-    close(out, "message");
-    out.control(END_OF_MSG);
+    out.piece(&PIECES.close_message);
 }
 
 /// A tag before its `<|sep|>`.
@@ -43,13 +107,6 @@ impl<'a> OpenTag<'_, 'a> {
     /// An attribute of the format. `key` begins with a space.
     pub(super) fn attribute(self, key: &'static str, value: &'static str) -> Self {
         self.with_value(key, |out| out.format_text(value))
-    }
-
-    /// A number that the format counts.
-    pub(super) fn number(self, key: &'static str, number: usize) -> Self {
-        self.with_value(key, |out| {
-            out.text_from(Origin::COMPUTED, |text| text.push_str(&number.to_string()));
-        })
     }
 
     /// An attribute of the request.
@@ -72,8 +129,16 @@ impl<'a> OpenTag<'_, 'a> {
     }
 }
 
+/// A number that the format counts.
+pub(super) fn write_number(out: &mut PromptBuilder<'_>, number: usize) {
+    out.text_from(Origin::COMPUTED, |text| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{number}");
+    });
+}
+
 /// The text of an attribute: `&` and `"` escaped, nothing else.
-fn write_escaped<'a>(out: &mut PromptBuilder<'a>, value: Value<'a>) {
+pub(super) fn write_escaped<'a>(out: &mut PromptBuilder<'a>, value: Value<'a>) {
     let origin = value.origin();
     let spelled;
     let text = match value {
