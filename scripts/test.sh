@@ -43,6 +43,7 @@ if [ "$quick" != --quick ]; then
     step "templates: live" conform templates --templates "$templates" --conversations "$conversations" --goldens "$results"
     shared=../shared/conformance
     if [ -d "$shared" ]; then
+        step "native: shared results" conform native "$shared/native/kimi_k3.jsonl" "$shared/native/kimi_k3_media.jsonl"
         step "templates: shared results" conform templates --templates "$templates" \
             --conversations "$shared/conversations.jsonl" --goldens "$shared/golden/templates.jsonl.gz"
         step "reports" conform reports "$shared/reports.jsonl" --templates "$templates"

@@ -47,14 +47,21 @@ pub(crate) fn arguments<'a>(conversation: Value<'a>) -> Arguments<'a> {
     arguments
 }
 
-/// Renders a line of a conversations file.
-pub(crate) fn render(template: &ChatTemplate, conversation: Value<'_>, options: &RenderOptions) -> Found {
+/// Renders a line of a conversations file, of `bytes` bytes.
+pub(crate) fn render(template: &ChatTemplate, conversation: Value<'_>, bytes: usize, options: &RenderOptions) -> Found {
     let arena = Arena::new();
-    render_in(template, conversation, options, &arena)
+    render_in(template, conversation, bytes, options, &arena)
 }
 
-fn render_in<'a>(template: &ChatTemplate, conversation: Value<'a>, options: &RenderOptions, arena: &'a Arena) -> Found {
-    let arguments = arguments(conversation);
+fn render_in<'a>(
+    template: &ChatTemplate,
+    conversation: Value<'a>,
+    bytes: usize,
+    options: &RenderOptions,
+    arena: &'a Arena,
+) -> Found {
+    let mut arguments = arguments(conversation);
+    arguments.request_bytes = bytes;
     match template.render_arguments(&arguments, conversation, arena, options) {
         Ok(prompt) => Found::Text {
             text: prompt.text().to_owned(),

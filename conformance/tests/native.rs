@@ -16,7 +16,7 @@ fn agrees(file: &str) {
         .output()
         .expect("starts");
     let stdout = String::from_utf8_lossy(&output.stdout);
-    println!("{stdout}");
+    eprintln!("{stdout}");
     assert!(
         output.status.success(),
         "{stdout}{}",

@@ -132,7 +132,8 @@ def test_equal_to_transformers(tokenizer, args, kwargs):
     theirs, ours = both(tokenizer, *args, **kwargs)
     if isinstance(theirs, Exception):
         assert isinstance(ours, type(theirs)), ours
-        if "__class__" not in str(kwargs) and "{% for" not in str(kwargs):
+        # The words of these are jinja2's or the interpreter's own.
+        if not {"messages"} & kwargs.keys() and "__class__" not in str(kwargs) and "{% for" not in str(kwargs):
             assert str(ours) == str(theirs)
     else:
         assert ours == theirs

@@ -179,10 +179,11 @@ impl Job<'_> {
 
 fn render(template: &typecase::Result<ChatTemplate>, conversation: &str, options: &RenderOptions) -> Found {
     let arena = Arena::new();
+    let bytes = conversation.len();
     // Every line was parsed when the file was read.
     let conversation = json::parse_str(conversation, &arena).unwrap_or(Value::None(Origin::COMPUTED));
     match template {
-        Ok(template) => exact::render(template, conversation, options),
+        Ok(template) => exact::render(template, conversation, bytes, options),
         // Some requests are refused before the template is looked at.
         Err(err) => match exact::arguments(conversation).check() {
             Ok(()) => Found::Refused(exact::refusal(err)),

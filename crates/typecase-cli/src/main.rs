@@ -4,6 +4,7 @@
 //! done, 1 some request was refused, 2 could not run.
 
 mod args;
+mod clock;
 mod exit;
 mod output;
 mod render;

@@ -1,6 +1,7 @@
 //! `typecase render`.
 
 use crate::args::{Output, Profile, Render};
+use crate::clock;
 use crate::exit::{ERROR, Outcome};
 use crate::output::{Refused, Rendered};
 use crate::view;
@@ -14,7 +15,7 @@ use typecase::format::kimi_k3::{self, KimiK3};
 use typecase::request::{ParseOptions, Validation};
 use typecase::tokenizer::EncodeOptions;
 use typecase::value::Arena;
-use typecase::{ChatRequest, Error, Fault, Format, Model, Prompt, RenderOptions, Tokens};
+use typecase::{ChatRequest, Error, Fault, Format, Model, Prompt, Tokens};
 
 pub(crate) fn run(args: &Render) -> Result<Outcome> {
     let output = match (args.output, args.jsonl) {
@@ -39,8 +40,16 @@ pub(crate) fn run(args: &Render) -> Result<Outcome> {
 struct Renderer {
     model: Model,
     model_name: String,
-    format: Box<dyn Format>,
+    /// Instead of the model's own format.
+    reference: Option<KimiK3>,
     parse_options: ParseOptions,
+}
+
+/// A request that was rendered.
+struct Done<'a> {
+    prompt: Prompt<'a>,
+    tokens: Tokens,
+    format: &'static str,
 }
 
 impl Renderer {
@@ -55,13 +64,13 @@ impl Renderer {
                 (Model::demo()?, "demo".to_owned())
             }
         };
-        let format: Box<dyn Format> = match model.model_type() {
-            Some("kimi_k3") => Box::new(KimiK3::new(match args.profile {
-                Profile::Served => kimi_k3::Profile::Served,
-                Profile::Reference => kimi_k3::Profile::Reference(kimi_k3::Reference::default()),
-            })),
-            Some(other) => bail!("no format for the model type {other:?} of {model_name}"),
-            None => bail!("the config.json of {model_name} names no model_type"),
+        let reference = match (args.profile, model.model_type()) {
+            (Profile::Served, _) => None,
+            (Profile::Reference, Some("kimi_k3")) => {
+                let reference = kimi_k3::Reference::default();
+                Some(KimiK3::new(kimi_k3::Profile::Reference(reference)))
+            }
+            (Profile::Reference, _) => bail!("the format of {model_name} has no profiles; --profile is for kimi_k3"),
         };
         let validation = match args.profile {
             Profile::Served => Validation::Strict,
@@ -70,19 +79,27 @@ impl Renderer {
         Ok(Renderer {
             model,
             model_name,
-            format,
+            reference,
             parse_options: ParseOptions::default().validation(validation),
         })
     }
 
-    fn render<'a>(&self, body: &'a mut [u8], arena: &'a Arena) -> typecase::Result<(Prompt<'a>, Tokens)> {
+    fn render<'a>(&self, body: &'a mut [u8], arena: &'a Arena) -> typecase::Result<Done<'a>> {
         let request = ChatRequest::parse_with(body, arena, &self.parse_options)?;
-        let prompt = self.format.render(&request, &RenderOptions::default())?;
+        let format: &dyn Format = match &self.reference {
+            Some(reference) => reference,
+            None => self.model.format(&request)?,
+        };
+        let prompt = format.render(&request, &clock::render_options())?;
         let tokens = self
             .model
             .tokenizer()
             .encode_with(&prompt, EncodeOptions::new().ranges(true))?;
-        Ok((prompt, tokens))
+        Ok(Done {
+            prompt,
+            tokens,
+            format: format.name(),
+        })
     }
 
     fn single(&self, file: &Path, output: Output, out: &mut impl Write) -> Result<Outcome> {
@@ -90,7 +107,7 @@ impl Renderer {
         let name = file.display().to_string();
         open(file)?.read_to_end(&mut body).with_context(|| name.clone())?;
         let arena = Arena::new();
-        let (prompt, tokens) = match self.render(&mut body, &arena) {
+        let done = match self.render(&mut body, &arena) {
             Ok(rendered) => rendered,
             Err(err) => {
                 if output == Output::Json {
@@ -99,20 +116,20 @@ impl Renderer {
                 return refused(err);
             }
         };
-        for warning in prompt.warnings() {
+        for warning in done.prompt.warnings() {
             anstream::eprintln!("warning: {warning}");
         }
         match output {
-            Output::View => view::print(out, &prompt, &tokens, self.format.name())?,
-            Output::Text => out.write_all(prompt.text().as_bytes())?,
-            Output::Json => json_line(out, &self.rendered(&prompt, &tokens))?,
-            Output::Ids => json_line(out, tokens.ids())?,
+            Output::View => view::print(out, &done.prompt, &done.tokens, done.format)?,
+            Output::Text => out.write_all(done.prompt.text().as_bytes())?,
+            Output::Json => json_line(out, &self.rendered(&done))?,
+            Output::Ids => json_line(out, done.tokens.ids())?,
         }
         Ok(Outcome::Done)
     }
 
-    fn rendered<'r>(&'r self, prompt: &'r Prompt<'_>, tokens: &'r Tokens) -> Rendered<'r> {
-        Rendered::new(prompt, tokens, self.format.name(), &self.model_name)
+    fn rendered<'r>(&'r self, done: &'r Done<'_>) -> Rendered<'r> {
+        Rendered::new(&done.prompt, &done.tokens, done.format, &self.model_name)
     }
 
     /// One result or error per line, in the order of the requests.
@@ -122,7 +139,7 @@ impl Renderer {
         let mut input = BufReader::new(open(file)?);
         let mut line = Vec::new();
         let mut arena = Arena::new();
-        let (mut done, mut refused) = (0_u64, 0_u64);
+        let (mut rendered, mut refused) = (0_u64, 0_u64);
         loop {
             line.clear();
             if input.read_until(b'\n', &mut line).with_context(|| name.clone())? == 0 {
@@ -134,12 +151,12 @@ impl Renderer {
             }
             arena.reset();
             match self.render(&mut line, &arena) {
-                Ok((prompt, tokens)) => {
-                    done += 1;
+                Ok(done) => {
+                    rendered += 1;
                     match output {
-                        Output::Text => json_line(out, prompt.text())?,
-                        Output::Ids => json_line(out, tokens.ids())?,
-                        Output::Json | Output::View => json_line(out, &self.rendered(&prompt, &tokens))?,
+                        Output::Text => json_line(out, done.prompt.text())?,
+                        Output::Ids => json_line(out, done.tokens.ids())?,
+                        Output::Json | Output::View => json_line(out, &self.rendered(&done))?,
                     }
                 }
                 Err(err) if err.fault() == Fault::Server => return Err(err.into()),
@@ -153,7 +170,7 @@ impl Renderer {
         if refused == 0 {
             return Ok(Outcome::Done);
         }
-        anstream::eprintln!("{refused} of {} requests were refused", done + refused);
+        anstream::eprintln!("{refused} of {} requests were refused", rendered + refused);
         Ok(Outcome::Refused)
     }
 }

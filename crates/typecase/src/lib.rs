@@ -42,3 +42,8 @@ pub use request::ChatRequest;
 pub use tokenizer::{Tokenizer, Tokens};
 /// JSON and values as Python has them.
 pub use typecase_jinja::value;
+
+/// The README's programs, which run as tests.
+#[cfg(all(doctest, feature = "tiktoken"))]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -41,6 +41,19 @@ pub(crate) fn name(object: Object) -> &'static str {
     GLOBALS.get(object.index as usize).map_or("", |(name, _)| name)
 }
 
+/// `repr` of a global function.
+pub(crate) fn repr(object: Object) -> String {
+    match name(object) {
+        "range" => "<function safe_range at 0x0>".to_owned(),
+        "namespace" => "<class 'transformers.utils.chat_template_utils._cached_compile_jinja_template.<locals>.\
+                        TemplateNamespace'>"
+            .to_owned(),
+        "cycler" => "<class 'jinja2.utils.Cycler'>".to_owned(),
+        "joiner" => "<class 'jinja2.utils.Joiner'>".to_owned(),
+        name => format!("<function {name} at 0x0>"),
+    }
+}
+
 /// Calls global function `index`.
 pub(crate) fn call<'a>(state: &mut State<'a>, index: u32, args: Args<'_, 'a>) -> Result<Value<'a>> {
     match GLOBALS.get(index as usize) {
@@ -98,7 +111,14 @@ fn range<'a>(state: &mut State<'a>, args: Args<'_, 'a>) -> Result<Value<'a>> {
             None => break,
             Some(Value::Int(int, _)) => int,
             Some(Value::Bool(flag, _)) => i64::from(flag),
-            Some(Value::BigInt(..)) => return Err(too_big()),
+            // Whatever is that far away: the range is empty, of one number, or too long.
+            Some(Value::BigInt(int, _)) => {
+                if int.sign() == num_bigint::Sign::Minus {
+                    i64::MIN
+                } else {
+                    i64::MAX
+                }
+            }
             Some(Value::Undefined(undefined)) => {
                 // `Undefined` has no `__index__`.
                 let _ = undefined;
@@ -163,6 +183,8 @@ fn entries<'a>(state: &mut State<'a>, function: &str, args: Args<'_, 'a>) -> Res
         Some(Value::DictView(DictView { dict, part })) if *part == crate::value::DictPart::Items => {
             entries.extend_from_slice(dict.entries());
         }
+        // `dict` asks for the attribute `keys` first.
+        Some(Value::Undefined(undefined)) => return Err(undefined.exception().into()),
         Some(other) => {
             for (i, pair) in state.collect(*other)?.into_iter().enumerate() {
                 let Ok(pair) = state.collect(pair) else {

@@ -16,9 +16,20 @@ use std::collections::HashSet;
 impl<'p> Compiler<'_, 'p> {
     // One function for each kind of node: one for all would need a stack frame for all at each level of nesting.
     pub(super) fn expr(&mut self, expr: &ast::Expr<'p>, frame: Frame) -> Result<Expr<'p>> {
+        let folded = u32::from(!matches!(
+            expr.kind,
+            ExprKind::Const(_)
+                | ExprKind::Name(_)
+                | ExprKind::Tuple(_)
+                | ExprKind::List(_)
+                | ExprKind::Dict(_)
+                | ExprKind::And(_)
+                | ExprKind::Or(_)
+        ));
+        self.folding += folded;
         self.cost += 1;
         let at = expr.span.offset;
-        match &expr.kind {
+        let written = match &expr.kind {
             ExprKind::Const(literal) => Ok(self.constant(literal)),
             ExprKind::Name(name) => Ok(self.name(name, frame)),
             ExprKind::Tuple(items) => self.exprs(items, frame).map(Expr::Tuple),
@@ -46,10 +57,19 @@ impl<'p> Compiler<'_, 'p> {
             } => self.sum(left, right, at, frame),
             ExprKind::Binary { op, left, right } => self.binary(*op, left, right, at, frame),
             ExprKind::Unary { op, value } => self.unary(*op, value, at, frame),
-        }
+        };
+        self.folding -= folded;
+        written
     }
 
     fn dict(&mut self, entries: &[(ast::Expr<'p>, ast::Expr<'p>)], at: u32, frame: Frame) -> Result<Expr<'p>> {
+        let mut constants = entries
+            .iter()
+            .take_while(|(key, value)| is_constant(key) && is_constant(value));
+        if self.folding > 0 && constants.any(|(key, _)| !is_hashable(key)) {
+            // Jinja makes this dict when it compiles.
+            return Err(Error::type_error("unhashable type").at_offset(at));
+        }
         let entries = entries
             .iter()
             .map(|(key, value)| Ok((self.expr(key, frame)?, self.expr(value, frame)?)))
@@ -233,12 +253,11 @@ impl<'p> Compiler<'_, 'p> {
 
     /// A variable that is read.
     pub(super) fn name(&mut self, name: &'p str, frame: Frame) -> Expr<'p> {
-        let Some(var) = self.table.find(frame.scope, name) else {
+        let found = self.table.find(frame.scope, name);
+        let found = found.filter(|var| self.table.load_of(frame.scope, *var) != Some((Load::Resolve, false)));
+        let Some(var) = found.or_else(|| self.exported(name)) else {
             return Expr::Context(self.context_id(name));
         };
-        if let Some((Load::Resolve, false)) = self.table.load_of(frame.scope, var) {
-            return Expr::Context(self.context_id(name));
-        }
         match self.place(frame.function, var) {
             Place::Local(slot) => Expr::Local(slot, name),
             Place::Root(slot) => Expr::Root(slot, name),
@@ -289,10 +308,8 @@ impl<'p> Compiler<'_, 'p> {
         let mut names = HashSet::new();
         for arg in &args.keywords {
             if !names.insert(arg.name) {
-                return Err(
-                    Error::new(ErrorKind::Syntax, format!("keyword argument repeated: {}", arg.name))
-                        .at_offset(arg.span.offset),
-                );
+                let error = Error::new(ErrorKind::Syntax, format!("keyword argument repeated: {}", arg.name));
+                self.late(error.at_offset(arg.span.offset));
             }
             keyword.push((arg.name, self.expr(&arg.value, frame)?));
         }
@@ -359,6 +376,27 @@ impl<'p> Compiler<'_, 'p> {
             negated,
             at: test.span.offset,
         })))
+    }
+}
+
+/// Whether `expr` is put together from literals alone.
+fn is_constant(expr: &ast::Expr<'_>) -> bool {
+    match &expr.kind {
+        ExprKind::Const(_) => true,
+        ExprKind::Tuple(items) | ExprKind::List(items) => items.iter().all(is_constant),
+        ExprKind::Dict(entries) => entries
+            .iter()
+            .all(|(key, value)| is_constant(key) && is_constant(value)),
+        _ => false,
+    }
+}
+
+/// Whether a constant can be a key.
+fn is_hashable(expr: &ast::Expr<'_>) -> bool {
+    match &expr.kind {
+        ExprKind::List(_) | ExprKind::Dict(_) => false,
+        ExprKind::Tuple(items) => items.iter().all(is_hashable),
+        _ => true,
     }
 }
 

@@ -47,12 +47,18 @@ pub(crate) fn compile(source: &Source) -> Result<Program<'_>> {
         root_scope: 0,
         cost: 0,
         macros: 0,
+        late: None,
+        folding: 0,
+        exported: None,
     };
     let root = compiler.root(&template.body)?;
     let blocks = blocks
         .into_iter()
         .map(|(name, body)| Ok((name, compiler.block(name, body, None)?)))
         .collect::<Result<_>>()?;
+    if let Some(error) = compiler.late {
+        return Err(error);
+    }
     let context: Box<[&str]> = compiler.context.into();
     let meta = meta::Meta::new(&template, &context);
     Ok(Program {
@@ -75,6 +81,24 @@ struct Compiler<'c, 'p> {
     cost: u32,
     /// Macros and call blocks written.
     macros: usize,
+    /// The first error that Python, not Jinja, finds in a template.
+    late: Option<Error>,
+    /// How many expressions around are such that Jinja tries to compute them when it compiles.
+    folding: u32,
+    /// In the body of a block.
+    exported: Option<Exported<'p>>,
+}
+
+/// What a block can see of the template.
+struct Exported<'p> {
+    /// That of the block.
+    function: FunctionId,
+    /// The scope that a `scoped` block stands in.
+    around: Option<ScopeId>,
+    /// See [`Compiler::exported`].
+    vars: HashMap<&'p str, Option<VarId>>,
+    /// What sets those variables when the block is entered.
+    entry: Vec<Init>,
 }
 
 /// Where code is being written to.
@@ -139,6 +163,7 @@ impl<'p> Compiler<'_, 'p> {
     /// A block: sees the context and what the template itself has set; if it is rendered in place and `scoped`, also
     /// what is set around it (`around`).
     fn block(&mut self, name: &'p str, body: &[Stmt<'p>], around: Option<Frame>) -> Result<Function<'p>> {
+        let outer = self.exported.take();
         let function = self.table.new_function(around.map(|frame| frame.function));
         let space = self.table.new_space();
         let special = undeclared(body, &["self", "super"]);
@@ -197,7 +222,19 @@ impl<'p> Compiler<'_, 'p> {
                 },
             });
         }
-        self.function(function, entry, |compiler| compiler.body(body, frame))
+        self.exported = Some(Exported {
+            function,
+            around: around.map(|frame| frame.scope),
+            vars: HashMap::new(),
+            entry: Vec::new(),
+        });
+        let mut written = self.function(function, entry, |compiler| compiler.body(body, frame))?;
+        if let Some(exported) = std::mem::replace(&mut self.exported, outer)
+            && !exported.entry.is_empty()
+        {
+            written.entry = written.entry.iter().cloned().chain(exported.entry).collect();
+        }
+        Ok(written)
     }
 
     /// Writes a function: `body` writes its statements.
@@ -230,17 +267,58 @@ impl<'p> Compiler<'_, 'p> {
                 Load::Undefined if fresh => continue,
                 Load::Undefined => InitFrom::Missing,
                 Load::Resolve if self.table.scopes[frame.scope].stores.contains(name) => {
-                    InitFrom::Context(self.context_id(name))
+                    self.context_init(name, frame.function)
                 }
                 Load::Resolve => continue,
                 Load::Alias(outer) => match parent.and_then(|parent| self.table.load_of(parent, outer)) {
-                    Some((Load::Resolve, false)) => InitFrom::Context(self.context_id(name)),
+                    Some((Load::Resolve, false)) => self.context_init(name, frame.function),
                     _ => InitFrom::Alias(self.place(frame.function, outer)),
                 },
             };
             entry.push(Init { slot, from });
         }
         entry
+    }
+
+    /// What `context.resolve(name)` gives in `function`.
+    fn context_init(&mut self, name: &'p str, function: FunctionId) -> InitFrom {
+        match self.exported(name) {
+            Some(var) => InitFrom::Alias(self.place(function, var)),
+            None => InitFrom::Context(self.context_id(name)),
+        }
+    }
+
+    /// In a block: the variable that holds what the template has exported as `name`, or else what the context has. The
+    /// scopes inside the block look it up there. `None` if it can only be in the context.
+    fn exported(&mut self, name: &'p str) -> Option<VarId> {
+        let Exported {
+            function, around, vars, ..
+        } = self.exported.as_ref()?;
+        if let Some(var) = vars.get(name) {
+            return *var;
+        }
+        let (function, around) = (*function, *around);
+        let sources: Vec<VarId> = [Some(self.root_scope), around]
+            .into_iter()
+            .flatten()
+            .filter_map(|scope| self.table.find_stored(scope, name))
+            .collect();
+        let mut var = None;
+        let mut entry = Vec::new();
+        if !sources.is_empty() {
+            let slot = self.table.new_slot(function);
+            var = Some(self.table.new_var(name, function, slot));
+            let from = InitFrom::Context(self.context_id(name));
+            entry.push(Init { slot, from });
+            entry.extend(sources.into_iter().map(|outer| Init {
+                slot,
+                from: InitFrom::AliasIfSet(self.place(function, outer)),
+            }));
+        }
+        let exported = self.exported.as_mut()?;
+        exported.vars.insert(name, var);
+        exported.entry.extend(entry);
+        var
     }
 
     /// The slots of the scope of `frame`, to be set to missing when it is left; only if a macro was defined inside, as
@@ -272,6 +350,10 @@ impl<'p> Compiler<'_, 'p> {
             links += 1;
         }
         Place::Outer(links, var.slot)
+    }
+
+    fn late(&mut self, error: Error) {
+        self.late.get_or_insert(error);
     }
 
     fn context_id(&mut self, name: &'p str) -> u32 {

@@ -99,7 +99,7 @@ pub(crate) enum Stmt<'p> {
     /// `{% call %}`
     CallBlock(Box<CallBlock<'p>>),
     /// `{% generation %}`
-    Generation(Box<Function<'p>>),
+    Generation(Box<MacroDef<'p>>),
     /// `{% filter %}`
     FilterBlock(Box<FilterBlock<'p>>),
     /// `{% with %}`

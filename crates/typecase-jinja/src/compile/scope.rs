@@ -117,6 +117,12 @@ impl<'s> Table<'s> {
         slot
     }
 
+    /// A variable that no scope knows.
+    pub(super) fn new_var(&mut self, name: &'s str, function: FunctionId, slot: u32) -> VarId {
+        self.vars.push(Var { name, function, slot });
+        self.vars.len() - 1
+    }
+
     /// An empty scope inside `parent`.
     pub(super) fn inner(&self, parent: ScopeId, function: FunctionId, space: usize) -> Symbols<'s> {
         Symbols {

@@ -37,10 +37,14 @@ impl<'p> Compiler<'_, 'p> {
                 def.map(|def| Stmt::Macro(place, Box::new(def)))
             }
             StmtKind::CallBlock { params, call, body } => self.call_block(params, call, body, at, frame),
-            StmtKind::Generation(body) => self.generation(body, frame),
+            // transformers makes a call block of it.
+            StmtKind::Generation(body) => {
+                let def = self.macro_def(None, &[], body, at, frame);
+                def.map(|def| Stmt::Generation(Box::new(def)))
+            }
             StmtKind::FilterBlock { filters, body } => self.filter_block(filters, body, frame),
             StmtKind::With { bindings, body } => self.with(bindings, body, frame),
-            StmtKind::SetBlock { target, filters, body } => self.set_block(target, filters, body, frame),
+            StmtKind::SetBlock { target, filters, body } => self.set_block(target, filters, body, at, frame),
             StmtKind::Block { name, required, .. } if *required => Ok(Stmt::Fail(Box::new(Fail {
                 template: None,
                 kind: ErrorKind::Runtime,
@@ -54,8 +58,15 @@ impl<'p> Compiler<'_, 'p> {
             StmtKind::Autoescape { enabled, body } => self.autoescape(enabled, body, frame),
             StmtKind::Break if frame.in_loop => Ok(Stmt::Break),
             StmtKind::Continue if frame.in_loop => Ok(Stmt::Continue),
-            StmtKind::Break => Err(Error::new(ErrorKind::Syntax, "'break' outside loop").at_offset(at)),
-            StmtKind::Continue => Err(Error::new(ErrorKind::Syntax, "'continue' not properly in loop").at_offset(at)),
+            StmtKind::Break | StmtKind::Continue => {
+                let message = match stmt.kind {
+                    StmtKind::Break => "'break' outside loop",
+                    _ => "'continue' not properly in loop",
+                };
+                // Python finds this in the code that Jinja made, after all that Jinja finds.
+                self.late(Error::new(ErrorKind::Syntax, message).at_offset(at));
+                return Ok(());
+            }
             StmtKind::Foreign { tag, template, .. } => self.foreign(*tag, template, at, frame),
         };
         out.push(stmt?);
@@ -116,18 +127,15 @@ impl<'p> Compiler<'_, 'p> {
         let ExprKind::Call { callee, args } = &call.kind else {
             return Err(Error::new(ErrorKind::Syntax, "expected call").at_offset(at));
         };
+        if let Some(arg) = args.keywords.iter().find(|arg| arg.name == "caller") {
+            let error = Error::new(ErrorKind::Syntax, "keyword argument repeated: caller");
+            self.late(error.at_offset(arg.span.offset));
+        }
         Ok(Stmt::CallBlock(Box::new(CallBlock {
             body,
             call: self.call(callee, args, call.span.offset, frame)?,
             escape: frame.escape,
         })))
-    }
-
-    fn generation(&mut self, body: &[ast::Stmt<'p>], frame: Frame) -> Result<Stmt<'p>> {
-        let (function, inner) = self.inner_function(frame, |analysis| analysis.body(body));
-        let entry = self.entry(inner, true);
-        let function = self.function(function, entry, |compiler| compiler.body(body, inner))?;
-        Ok(Stmt::Generation(Box::new(function)))
     }
 
     fn filter_block(&mut self, filters: &[FilterCall<'p>], body: &[ast::Stmt<'p>], frame: Frame) -> Result<Stmt<'p>> {
@@ -176,13 +184,19 @@ impl<'p> Compiler<'_, 'p> {
         target: &ast::Target<'p>,
         filters: &[FilterCall<'p>],
         body: &[ast::Stmt<'p>],
+        at: u32,
         frame: Frame,
     ) -> Result<Stmt<'p>> {
         let macros = self.macros;
-        let inner = self.inner_scope(frame, |analysis| {
-            analysis.body(body);
-            analysis.filters(filters);
-        });
+        let inner = self.inner_scope(frame, |analysis| analysis.body(body));
+        // Jinja does not look for names in these filters, and fails if it does not know them from elsewhere.
+        if let Some(name) = names_in_filters(filters)
+            .into_iter()
+            .find(|name| self.table.find(inner.scope, name).is_none())
+        {
+            let message = format!("Tried to resolve a name to a reference that was unknown to the frame ('{name}')");
+            return Err(Error::runtime(message).at_offset(at));
+        }
         let entry = self.entry(inner, false);
         let body = self.body(body, inner)?;
         Ok(Stmt::SetBlock(Box::new(SetBlock {
@@ -441,6 +455,25 @@ impl<'p> Compiler<'_, 'p> {
             },
         }
     }
+}
+
+/// The names that the arguments of `filters` read, in order.
+fn names_in_filters<'p>(filters: &[FilterCall<'p>]) -> Vec<&'p str> {
+    fn in_expr<'p>(expr: &ast::Expr<'p>, names: &mut Vec<&'p str>) {
+        if let ExprKind::Name(name) = expr.kind {
+            names.push(name);
+        }
+        expr.kind.for_each_child(&mut |child| in_expr(child, names));
+    }
+    let mut names = Vec::new();
+    for FilterCall { args, .. } in filters {
+        let keywords = args.keywords.iter().map(|arg| &arg.value);
+        let arguments = args.positional.iter().chain(keywords);
+        for arg in arguments.chain(&args.star).chain(&args.double_star) {
+            in_expr(arg, &mut names);
+        }
+    }
+    names
 }
 
 /// Whether the loop assigns to `loop` anywhere inside, and where.

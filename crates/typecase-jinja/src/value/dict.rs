@@ -31,6 +31,11 @@ impl<'a> List<'a> {
         }
     }
 
+    /// Whether it is a named tuple.
+    pub(crate) fn is_named(&self) -> bool {
+        !self.names.is_empty()
+    }
+
     /// The item called `name` of a named tuple.
     pub fn by_name(&self, name: &str) -> Option<Value<'a>> {
         let at = self.names.iter().position(|known| *known == name)?;

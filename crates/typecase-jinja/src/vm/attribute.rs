@@ -181,7 +181,9 @@ impl<'a> State<'a> {
             }
             Value::Range(range) => {
                 let indices = slice.indices(range.len());
-                let start = range.start + range.step * indices.start as i64;
+                let start = range
+                    .start
+                    .saturating_add(range.step.saturating_mul(indices.start as i64));
                 let step = range.step.saturating_mul(indices.step);
                 Value::Range(self.arena.bump.alloc(crate::value::Range {
                     start,

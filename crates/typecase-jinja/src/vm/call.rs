@@ -220,7 +220,7 @@ impl<'a> State<'a> {
                     let start = self.out.len();
                     let unbuffered = self.begin_buffer();
                     self.function(&program.blocks[index as usize].1, 0)?;
-                    self.end_buffer(unbuffered);
+                    self.end_buffer(unbuffered)?;
                     self.taken(start)
                 }
                 Class::Namespace | Class::Cycler | Class::Generator | Class::TemplateReference => {
@@ -342,7 +342,7 @@ impl<'a> State<'a> {
         }
         let unbuffered = self.begin_buffer();
         self.block(&def.function.body)?;
-        self.end_buffer(unbuffered);
+        self.end_buffer(unbuffered)?;
         self.leave(saved, def.function.keeps_frame)
     }
 }

@@ -142,6 +142,10 @@ impl<'a> State<'a> {
             Value::Bool(flag, origin) => self.out.push_from(if flag { "True" } else { "False" }, origin),
             Value::None(origin) => self.out.push_from("None", origin),
             Value::Object(object) => {
+                if object.class == Class::Loop {
+                    // Its text shows the length, for which Python takes the items that are left.
+                    self.loop_attribute(object.index, super::loops::LoopAttribute::Length)?;
+                }
                 let mut builder = TextBuilder::new();
                 self.object_repr(&mut builder, object)?;
                 let text = self.text(builder)?;
@@ -166,7 +170,7 @@ impl<'a> State<'a> {
         // A call block writes what the call returns as it is.
         let _ = escape;
         match self.write_call(call, caller)? {
-            Some(value) => self.emit_str(value),
+            Some(value) => self.emit_raw(value),
             None => Ok(()),
         }
     }

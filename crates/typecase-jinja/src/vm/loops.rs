@@ -95,11 +95,10 @@ impl<'a> State<'a> {
     fn recursive_loop(&mut self, node: &'a For<'a>, value: Value<'a>, depth0: usize, parent: u32) -> Result<()> {
         let slots = node.recursive.unwrap_or_default();
         let frame = self.enter(slots, parent)?;
-        let unbuffered = self.begin_buffer();
-        let result = self.rounds(node, value, depth0);
-        self.end_buffer(unbuffered);
-        self.leave(frame, node.keeps_frame)?;
-        result.map(|_| ())
+        let around = self.begin_buffer();
+        self.rounds(node, value, depth0)?;
+        self.end_buffer(around)?;
+        self.leave(frame, node.keeps_frame)
     }
 
     /// `loop(value)`
@@ -119,6 +118,8 @@ impl<'a> State<'a> {
 
     fn rounds(&mut self, node: &'a For<'a>, value: Value<'a>, depth0: usize) -> Result<Flow> {
         let iter = self.iterate(value).map_err(|err| err.at_offset(node.at))?;
+        // As Python's code has it: a round that `continue` or `break` ends does not count, and the `else` runs although
+        // there were items.
         let mut empty = true;
         let flow = match node.loop_slot {
             Some(slot) => self.extended_rounds(node, slot, iter, depth0, &mut empty)?,
@@ -141,20 +142,22 @@ impl<'a> State<'a> {
         {
             // `for key, value in dict.items()` without making the pairs.
             for (key, value) in *entries {
-                *empty = false;
                 self.set_place(*key_place, *key);
                 self.set_place(*value_place, *value);
-                if self.round(node)? == Flow::Break {
-                    break;
+                match self.round(node)? {
+                    Flow::Next => *empty = false,
+                    Flow::Continue => {}
+                    Flow::Break => break,
                 }
             }
             return Ok(Flow::Next);
         }
         while let Some(item) = self.next_passing(&mut iter, node.test.as_deref(), node.at)? {
-            *empty = false;
             self.assign(&node.target, item).map_err(|err| err.at_offset(node.at))?;
-            if self.round(node)? == Flow::Break {
-                break;
+            match self.round(node)? {
+                Flow::Next => *empty = false,
+                Flow::Continue => {}
+                Flow::Break => break,
             }
         }
         Ok(Flow::Next)
@@ -230,14 +233,14 @@ impl<'a> State<'a> {
         loop {
             match self.advance(index) {
                 Ok(Some(item)) => {
-                    *empty = false;
                     let flow = self
                         .assign(&node.target, item)
                         .map_err(|err| err.at_offset(node.at))
                         .and_then(|()| self.round(node));
                     match flow {
+                        Ok(Flow::Next) => *empty = false,
+                        Ok(Flow::Continue) => {}
                         Ok(Flow::Break) => break,
-                        Ok(_) => {}
                         Err(err) => {
                             result = Err(err);
                             break;

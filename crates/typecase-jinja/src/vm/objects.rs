@@ -183,7 +183,7 @@ impl<'a> State<'a> {
             }
             Class::Generator => plain(&format!("<generator object {} at 0x0>", self.generators[index].name)),
             Class::TemplateReference => plain("<TemplateReference None>"),
-            Class::Function => plain(&format!("<function {} at 0x0>", crate::builtins::globals::name(object))),
+            Class::Function => plain(&crate::builtins::globals::repr(object)),
             Class::Cycler => plain("<jinja2.utils.Cycler object at 0x0>"),
             Class::Joiner => plain("<jinja2.utils.Joiner object at 0x0>"),
             Class::BlockReference => plain("<jinja2.runtime.BlockReference object at 0x0>"),

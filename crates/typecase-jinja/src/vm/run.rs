@@ -1,9 +1,10 @@
 //! Executes statements.
 
 use super::State;
-use crate::compile::program::{Block, Escape, FilterStep, Function, Place, Stmt, Target};
-use crate::error::{Error, Result};
-use crate::value::{Object, Origin, Text, Value};
+use crate::builtins::Args;
+use crate::compile::program::{Block, FilterStep, Function, MacroDef, Place, Stmt, Target};
+use crate::error::{Error, ErrorKind, Result};
+use crate::value::{Object, Origin, Text, Value, repr};
 use crate::vm::state::{GenerationSpan, SpanEnd};
 
 /// Where execution goes on.
@@ -23,7 +24,8 @@ impl<'a> State<'a> {
         let program = self.program;
         self.arena.meter().work(program.root.body.cost as usize)?;
         self.init(&program.root.entry);
-        self.block(&program.root.body).map(|_| ())
+        self.block(&program.root.body)?;
+        self.joined()
     }
 
     pub(super) fn block(&mut self, block: &'a Block<'a>) -> Result<Flow> {
@@ -86,13 +88,16 @@ impl<'a> State<'a> {
             Stmt::FilterBlock(node) => {
                 self.init(&node.entry);
                 let start = self.out.len();
-                let unbuffered = self.begin_buffer();
+                let around = self.begin_buffer();
                 let flow = self.block(&node.body)?;
-                self.end_buffer(unbuffered);
-                let text = self.out.take(start, self.arena)?;
                 if flow == Flow::Next {
-                    let value = self.apply(&node.filters, Value::Str(text))?;
-                    self.emit_value(value, Escape::Asked)?;
+                    self.end_buffer(around)?;
+                    let text = self.taken_as_block(start)?;
+                    let value = self.apply(&node.filters, text)?;
+                    self.emit_raw(value)?;
+                } else {
+                    self.drop_buffer(around);
+                    self.out.truncate(start);
                 }
                 self.clear(&node.leave);
                 return Ok(flow);
@@ -110,18 +115,20 @@ impl<'a> State<'a> {
             Stmt::SetBlock(node) => {
                 self.init(&node.entry);
                 let start = self.out.len();
-                let unbuffered = self.begin_buffer();
+                let around = self.begin_buffer();
                 let flow = self.block(&node.body)?;
-                self.end_buffer(unbuffered);
-                let text = self.out.take(start, self.arena)?;
                 if flow == Flow::Next {
-                    let value = self.apply(&node.filters, Value::Str(text))?;
-                    let value = match value {
-                        Value::Str(text) if self.autoescape => Value::Markup(text),
+                    self.end_buffer(around)?;
+                    let text = self.taken_as_block(start)?;
+                    let value = match self.apply(&node.filters, text)? {
+                        Value::Markup(text) => Value::Markup(text),
+                        value if self.autoescape => Value::Markup(repr::to_text(&value, self, self.arena)?),
                         value => value,
                     };
-                    self.check_namespaces(&node.target)?;
-                    self.assign(&node.target, value)?;
+                    self.assign_block(&node.target, value)?;
+                } else {
+                    self.drop_buffer(around);
+                    self.out.truncate(start);
                 }
                 self.clear(&node.leave);
                 return Ok(flow);
@@ -158,12 +165,15 @@ impl<'a> State<'a> {
         self.leave(saved, function.keeps_frame)
     }
 
-    fn generation(&mut self, function: &'a Function<'a>) -> Result<()> {
+    fn generation(&mut self, def: &'a MacroDef<'a>) -> Result<()> {
+        if self.buffered().is_none() {
+            // transformers joins what has left the template so far.
+            self.joined()?;
+        }
         let start = self.out.len();
-        let unbuffered = self.begin_buffer();
-        let parent = self.activation;
-        self.function(function, parent)?;
-        self.end_buffer(unbuffered);
+        if let Value::Object(body) = self.new_macro(def) {
+            self.run_macro(body.index, Args::NONE)?;
+        }
         let end = self.out.len();
         self.spans.push(match self.buffered() {
             None => GenerationSpan {
@@ -189,6 +199,22 @@ impl<'a> State<'a> {
         for slot in slots {
             self.slots[self.base + *slot as usize] = None;
         }
+    }
+
+    /// `{% set target %}...{% endset %}`, where Python does not look whether an attribute is that of a namespace.
+    fn assign_block(&mut self, target: &'a Target<'a>, value: Value<'a>) -> Result<()> {
+        if let Target::Attribute { namespace, at, .. } = target {
+            let owner = self.eval(namespace)?;
+            if let Value::Dict(_) = owner {
+                let message = "a set block writes into a dict, which the sandbox keeps from changing elsewhere";
+                return Err(Error::new(ErrorKind::Unsupported, message).at_offset(*at));
+            }
+            if !is_namespace(owner) {
+                let message = format!("'{}' object does not support item assignment", owner.type_name());
+                return Err(Error::type_error(message).at_offset(*at));
+            }
+        }
+        self.assign(target, value)
     }
 
     fn check_namespaces(&mut self, target: &'a Target<'a>) -> Result<()> {
@@ -256,6 +282,16 @@ impl<'a> State<'a> {
             self.assign(target, item)?;
         }
         Ok(())
+    }
+
+    /// What the body of a block wrote since `start`, as its filters get it.
+    fn taken_as_block(&mut self, start: usize) -> Result<Value<'a>> {
+        let text = self.out.take(start, self.arena)?;
+        Ok(if self.autoescape {
+            Value::Markup(text)
+        } else {
+            Value::Str(text)
+        })
     }
 
     /// What was written since `start`, as a value.

@@ -40,6 +40,8 @@ pub(crate) struct State<'a> {
     stack_start: usize,
     /// While output goes into a value in Python: how much had left the template when that began.
     buffered: Option<usize>,
+    /// The type of a value that is no `str` but was written as it is. Python notices when it joins what was written.
+    unjoinable: Option<&'static str>,
     /// How much had left the template when the statement that runs began.
     pub(super) yielded: usize,
     pub(super) generators: Vec<Generator<'a>>,
@@ -63,6 +65,13 @@ pub(super) struct Activation {
 pub(super) struct Saved {
     base: usize,
     activation: u32,
+}
+
+/// What to return to when a buffer ends.
+#[must_use]
+pub(super) struct Buffer {
+    buffered: Option<usize>,
+    unjoinable: Option<&'static str>,
 }
 
 /// Where a `{% generation %}` block is in the output.
@@ -117,6 +126,7 @@ impl<'a> State<'a> {
             depth: 0,
             stack_start: address(&marker),
             buffered: None,
+            unjoinable: None,
             yielded: 0,
             generators: Vec::new(),
             macros: Vec::new(),
@@ -167,14 +177,45 @@ impl<'a> State<'a> {
     }
 
     /// From now on output goes into a value in Python. Returns what [`end_buffer`](Self::end_buffer) takes.
-    pub(super) fn begin_buffer(&mut self) -> Option<usize> {
-        let before = self.buffered;
+    pub(super) fn begin_buffer(&mut self) -> Buffer {
+        let around = Buffer {
+            buffered: self.buffered,
+            unjoinable: self.unjoinable.take(),
+        };
         self.buffered.get_or_insert(self.yielded);
-        before
+        around
     }
 
-    pub(super) fn end_buffer(&mut self, before: Option<usize>) {
-        self.buffered = before;
+    pub(super) fn end_buffer(&mut self, around: Buffer) -> Result<()> {
+        self.joined()?;
+        self.buffered = around.buffered;
+        self.unjoinable = around.unjoinable;
+        Ok(())
+    }
+
+    /// Ends a buffer that is thrown away.
+    pub(super) fn drop_buffer(&mut self, around: Buffer) {
+        self.buffered = around.buffered;
+        self.unjoinable = around.unjoinable;
+    }
+
+    /// Writes a value that Python writes as it is, without making a `str` of it.
+    pub(super) fn emit_raw(&mut self, value: Value<'a>) -> Result<()> {
+        match value {
+            Value::Str(text) | Value::Markup(text) => self.out.push(text),
+            other => {
+                self.unjoinable.get_or_insert(other.type_name());
+                Ok(())
+            }
+        }
+    }
+
+    /// `"".join(...)` of what was written.
+    pub(super) fn joined(&self) -> Result<()> {
+        match self.unjoinable {
+            None => Ok(()),
+            Some(name) => Err(Error::type_error(format!("expected str instance, {name} found"))),
+        }
     }
 
     /// How much had left the template when the value that is being written began, if a value it is.

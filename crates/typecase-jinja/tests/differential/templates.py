@@ -26,6 +26,9 @@ from expressions import FLOATS, INTS, WORDS, Generator, too_long  # noqa: E402
 NOW = "2026-03-14T15:09:26.535897"
 LONGEST = 100_000
 
+# Of Python, not of the template. `NameError`: Jinja writes a constant `nan` into the code that it makes as it is.
+LEFT_OUT = ("TimeoutError", "MemoryError", "NameError")
+
 # Few names, so that they meet: set here, read there, shadowed in between.
 LOCALS = ["a", "b", "c", "x", "y", "item", "m", "content", "key"]
 NAMESPACES = ["ns", "st"]
@@ -502,6 +505,12 @@ def oracle():
     return render
 
 
+def holds_address(text):
+    """Whether a memory address is in `text`, however it was respelled."""
+    lower = text.lower()
+    return " at 0x" in lower or "0x7f" in lower or "f7x0" in lower or "0x55" in lower or "55x0" in lower
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=1)
@@ -527,7 +536,7 @@ def main():
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
         text = outcome.get("text", outcome.get("error", {}).get("message", "")) if outcome else ""
-        if outcome is None or " at 0x" in text or len(text) > LONGEST or outcome.get("error", {}).get("type") in ("TimeoutError", "MemoryError"):
+        if outcome is None or holds_address(text) or len(text) > LONGEST or outcome.get("error", {}).get("type") in LEFT_OUT:
             continue
         try:
             print(json.dumps({"template": source, "variables": json.dumps(variables), **outcome}))

@@ -71,8 +71,11 @@ fn flag(fields: &Dict<'_>, name: &'static str, strict: bool) -> Result<Option<bo
     }
 }
 
+/// Whether a value has the type.
+type Holds = fn(Value<'_>) -> bool;
+
 /// Fields whose type is checked, and what they may be beside `null`.
-const TYPES: [(&str, &str, fn(Value<'_>) -> bool); 8] = [
+const TYPES: [(&str, &str, Holds); 8] = [
     ("chat_template_kwargs", "an object", is_object),
     ("response_format", "an object", is_object),
     ("reasoning", "an object", is_object),

@@ -217,6 +217,8 @@ fn with_sorted_dicts<'a>(state: &mut State<'a>, value: Value<'a>, depth: usize) 
         return Err(too_deep("while getting the repr of an object").into());
     }
     match value {
+        // Its type has a `__repr__` of its own, which pprint uses as it is.
+        Value::Tuple(list) if list.is_named() => Ok(value),
         Value::List(list) | Value::Tuple(list) => {
             let mut items = Vec::with_capacity(list.len());
             for item in list.items() {
@@ -293,7 +295,7 @@ impl<'a> Pretty<'_, 'a> {
                     self.punctuation("]");
                     return Ok(());
                 }
-                Value::Tuple(list) => {
+                Value::Tuple(list) if !list.is_named() => {
                     let close = if list.len() == 1 { ",)" } else { ")" };
                     self.punctuation("(");
                     self.items(list.items(), indent + 1, allowance + close.len(), level + 1)?;
