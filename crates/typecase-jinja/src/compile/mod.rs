@@ -48,7 +48,7 @@ pub(crate) fn compile(source: &Source) -> Result<Program<'_>> {
         cost: 0,
         macros: 0,
         late: None,
-        folding: false,
+        folding: 0,
         exported: None,
     };
     let root = compiler.root(&template.body)?;
@@ -83,8 +83,8 @@ struct Compiler<'c, 'p> {
     macros: usize,
     /// The first error that Python, not Jinja, finds in a template.
     late: Option<Error>,
-    /// Whether an expression around is such that Jinja tries to compute it when it compiles.
-    folding: bool,
+    /// How many expressions around are such that Jinja tries to compute them when it compiles.
+    folding: u32,
     /// In the body of a block.
     exported: Option<Exported<'p>>,
 }
@@ -267,11 +267,11 @@ impl<'p> Compiler<'_, 'p> {
                 Load::Undefined if fresh => continue,
                 Load::Undefined => InitFrom::Missing,
                 Load::Resolve if self.table.scopes[frame.scope].stores.contains(name) => {
-                    self.from_context(name, frame.function)
+                    self.context_init(name, frame.function)
                 }
                 Load::Resolve => continue,
                 Load::Alias(outer) => match parent.and_then(|parent| self.table.load_of(parent, outer)) {
-                    Some((Load::Resolve, false)) => self.from_context(name, frame.function),
+                    Some((Load::Resolve, false)) => self.context_init(name, frame.function),
                     _ => InitFrom::Alias(self.place(frame.function, outer)),
                 },
             };
@@ -281,7 +281,7 @@ impl<'p> Compiler<'_, 'p> {
     }
 
     /// What `context.resolve(name)` gives in `function`.
-    fn from_context(&mut self, name: &'p str, function: FunctionId) -> InitFrom {
+    fn context_init(&mut self, name: &'p str, function: FunctionId) -> InitFrom {
         match self.exported(name) {
             Some(var) => InitFrom::Alias(self.place(function, var)),
             None => InitFrom::Context(self.context_id(name)),
