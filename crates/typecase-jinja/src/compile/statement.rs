@@ -51,10 +51,13 @@ impl<'p> Compiler<'_, 'p> {
                 message: format!("Required block '{name}' not found"),
                 at,
             }))),
-            StmtKind::Block { name, scoped, body, .. } => {
-                let block = self.block(name, body, scoped.then_some(frame));
-                block.map(Box::new).map(Stmt::Block)
-            }
+            StmtKind::Block { name, scoped, body, .. } => match self.block(name, body, scoped.then_some(frame)) {
+                Ok(block) => Ok(Stmt::Block(Box::new(block))),
+                Err(error) => {
+                    self.in_block.get_or_insert(error);
+                    return Ok(());
+                }
+            },
             StmtKind::Autoescape { enabled, body } => self.autoescape(enabled, body, frame),
             StmtKind::Break if frame.in_loop => Ok(Stmt::Break),
             StmtKind::Continue if frame.in_loop => Ok(Stmt::Continue),

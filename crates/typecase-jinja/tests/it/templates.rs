@@ -155,14 +155,11 @@ fn difference(case: &Value<'_>) -> Result<String, String> {
             if !same || name == "TemplateError" && message != error.message() {
                 return Err(format!("  python: !{name}: {message}\n  gave:   {error:?}"));
             }
-            // At the end Python names the line where the last text begins. A `break` outside of a loop is found by
-            // Python, after all errors that Jinja finds, but by the parser here.
+            // At the end Python names the line where the last text begins.
             let at_end = message.starts_with("Unexpected end of template") || message.starts_with("Missing end of raw");
-            let late = error.message().contains("outside loop") || error.message().contains("properly in loop");
             if let (Some(Value::Int(line, _)), Some(position)) = (python.lookup("line"), error.position())
                 && line != i64::from(position.line)
                 && !at_end
-                && !late
             {
                 return Err(format!(
                     "  python: line {line}: !{name}: {message}\n  gave:   {error:?}"
