@@ -31,6 +31,8 @@ mod tests;
 pub use arguments::Arguments;
 pub use named::ChatTemplates;
 pub use token_names::{TOKEN_NAMES, TokenNames};
+/// What a template reads and writes, as far as its source says so.
+pub use typecase_jinja::Meta;
 /// What can happen when a template is compiled or run.
 pub use typecase_jinja::ErrorKind as TemplateErrorKind;
 
@@ -80,6 +82,11 @@ impl ChatTemplate {
             template: Arc::new(Template::compile(source)?),
             token_names,
         })
+    }
+
+    /// What the template reads and writes.
+    pub fn meta(&self) -> &Meta {
+        self.template.meta()
     }
 
     /// Renders the arguments of `apply_chat_template`. `request` is what the provenance names paths of; values that
