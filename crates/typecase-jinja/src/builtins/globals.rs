@@ -44,13 +44,13 @@ pub(crate) fn name(object: Object) -> &'static str {
 /// `repr` of a global function.
 pub(crate) fn repr(object: Object) -> String {
     match name(object) {
-        "range" => "<function safe_range at 0x0>".to_owned(),
+        "range" => "<function safe_range at 0x7f0000000000>".to_owned(),
         "namespace" => "<class 'transformers.utils.chat_template_utils._cached_compile_jinja_template.<locals>.\
                         TemplateNamespace'>"
             .to_owned(),
         "cycler" => "<class 'jinja2.utils.Cycler'>".to_owned(),
         "joiner" => "<class 'jinja2.utils.Joiner'>".to_owned(),
-        name => format!("<function {name} at 0x0>"),
+        name => format!("<function {name} at 0x7f0000000000>"),
     }
 }
 

@@ -156,7 +156,7 @@ impl<'a> State<'a> {
         })
     }
 
-    /// `repr(object)`, if it says more than where the object is in memory.
+    /// `repr(object)`. An address in it is as long as one is in Python, and always the same.
     pub(super) fn object_repr(&self, builder: &mut TextBuilder, object: Object) -> Result<(), Exception> {
         let index = object.index as usize;
         let mut plain = |text: &str| builder.push_from(text, Origin::COMPUTED);
@@ -181,12 +181,12 @@ impl<'a> State<'a> {
                 let state = &self.loops[index];
                 plain(&format!("<LoopContext {}/{}>", state.index0 + 1, state.known_length()));
             }
-            Class::Generator => plain(&format!("<generator object {} at 0x0>", self.generators[index].name)),
+            Class::Generator => plain(&format!("<generator object {} at 0x7f0000000000>", self.generators[index].name)),
             Class::TemplateReference => plain("<TemplateReference None>"),
             Class::Function => plain(&crate::builtins::globals::repr(object)),
-            Class::Cycler => plain("<jinja2.utils.Cycler object at 0x0>"),
-            Class::Joiner => plain("<jinja2.utils.Joiner object at 0x0>"),
-            Class::BlockReference => plain("<jinja2.runtime.BlockReference object at 0x0>"),
+            Class::Cycler => plain("<jinja2.utils.Cycler object at 0x7f0000000000>"),
+            Class::Joiner => plain("<jinja2.utils.Joiner object at 0x7f0000000000>"),
+            Class::BlockReference => plain("<jinja2.runtime.BlockReference object at 0x7f0000000000>"),
         }
         Ok(())
     }
