@@ -267,11 +267,11 @@ impl<'p> Compiler<'_, 'p> {
                 Load::Undefined if fresh => continue,
                 Load::Undefined => InitFrom::Missing,
                 Load::Resolve if self.table.scopes[frame.scope].stores.contains(name) => {
-                    self.from_context(name, frame.function)
+                    self.context_init(name, frame.function)
                 }
                 Load::Resolve => continue,
                 Load::Alias(outer) => match parent.and_then(|parent| self.table.load_of(parent, outer)) {
-                    Some((Load::Resolve, false)) => self.from_context(name, frame.function),
+                    Some((Load::Resolve, false)) => self.context_init(name, frame.function),
                     _ => InitFrom::Alias(self.place(frame.function, outer)),
                 },
             };
@@ -281,7 +281,7 @@ impl<'p> Compiler<'_, 'p> {
     }
 
     /// What `context.resolve(name)` gives in `function`.
-    fn from_context(&mut self, name: &'p str, function: FunctionId) -> InitFrom {
+    fn context_init(&mut self, name: &'p str, function: FunctionId) -> InitFrom {
         match self.exported(name) {
             Some(var) => InitFrom::Alias(self.place(function, var)),
             None => InitFrom::Context(self.context_id(name)),

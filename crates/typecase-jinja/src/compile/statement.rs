@@ -44,7 +44,7 @@ impl<'p> Compiler<'_, 'p> {
                 .map(Stmt::Generation),
             StmtKind::FilterBlock { filters, body } => self.filter_block(filters, body, frame),
             StmtKind::With { bindings, body } => self.with(bindings, body, frame),
-            StmtKind::SetBlock { target, filters, body } => self.set_block(target, filters, body, frame),
+            StmtKind::SetBlock { target, filters, body } => self.set_block(target, filters, body, at, frame),
             StmtKind::Block { name, required, .. } if *required => Ok(Stmt::Fail(Box::new(Fail {
                 template: None,
                 kind: ErrorKind::Runtime,
@@ -183,6 +183,7 @@ impl<'p> Compiler<'_, 'p> {
         target: &ast::Target<'p>,
         filters: &[FilterCall<'p>],
         body: &[ast::Stmt<'p>],
+        at: u32,
         frame: Frame,
     ) -> Result<Stmt<'p>> {
         let macros = self.macros;
@@ -193,7 +194,6 @@ impl<'p> Compiler<'_, 'p> {
             .find(|name| self.table.find(inner.scope, name).is_none())
         {
             let message = format!("Tried to resolve a name to a reference that was unknown to the frame ('{name}')");
-            let at = filters.first().map_or(0, |filter| filter.span.offset);
             return Err(Error::runtime(message).at_offset(at));
         }
         let entry = self.entry(inner, false);

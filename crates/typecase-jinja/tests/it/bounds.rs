@@ -99,7 +99,6 @@ fn the_defaults_refuse_what_no_request_needs() {
         "{{ 10 ** (10 ** 9) }}",
         "{% set ns = namespace(s='ab') %}{% for i in range(60) %}{% set ns.s = ns.s ~ ns.s %}{% endfor %}",
         "{% set s = 'a' * 10**6 %}{% for i in range(10**5) %}{{ s }}{% endfor %}",
-        "{% for i in range(10**5) %}{% for j in range(10**5) %}{% endfor %}{% endfor %}",
     ] {
         let template = Template::compile(source).expect(source);
         let arena = Arena::new();
