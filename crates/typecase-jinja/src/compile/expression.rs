@@ -374,6 +374,28 @@ impl<'p> Compiler<'_, 'p> {
     }
 }
 
+/// Whether `expr` is put together from literals alone.
+fn is_constant(expr: &ast::Expr<'_>) -> bool {
+    match &expr.kind {
+        ExprKind::Const(_) => true,
+        ExprKind::Unary { value, .. } => is_constant(value),
+        ExprKind::Tuple(items) | ExprKind::List(items) => items.iter().all(is_constant),
+        ExprKind::Dict(entries) => entries
+            .iter()
+            .all(|(key, value)| is_constant(key) && is_constant(value)),
+        _ => false,
+    }
+}
+
+/// Whether a constant can be a key.
+fn is_hashable(expr: &ast::Expr<'_>) -> bool {
+    match &expr.kind {
+        ExprKind::List(_) | ExprKind::Dict(_) => false,
+        ExprKind::Tuple(items) => items.iter().all(is_hashable),
+        _ => true,
+    }
+}
+
 fn is_negative_constant(expr: &Expr<'_>) -> bool {
     let arena = Arena::new();
     match constant_number(expr, &arena) {
@@ -428,26 +450,4 @@ fn constant_number<'a>(expr: &Expr<'_>, arena: &'a Arena) -> Option<Value<'a>> {
 #[cold]
 fn unsupported_slice(at: u32) -> Error {
     Error::new(ErrorKind::Unsupported, "a slice within a tuple that is a key").at_offset(at)
-}
-
-/// Whether `expr` is put together from literals alone.
-fn is_constant(expr: &ast::Expr<'_>) -> bool {
-    match &expr.kind {
-        ExprKind::Const(_) => true,
-        ExprKind::Unary { value, .. } => is_constant(value),
-        ExprKind::Tuple(items) | ExprKind::List(items) => items.iter().all(is_constant),
-        ExprKind::Dict(entries) => entries
-            .iter()
-            .all(|(key, value)| is_constant(key) && is_constant(value)),
-        _ => false,
-    }
-}
-
-/// Whether a constant can be a key.
-fn is_hashable(expr: &ast::Expr<'_>) -> bool {
-    match &expr.kind {
-        ExprKind::List(_) | ExprKind::Dict(_) => false,
-        ExprKind::Tuple(items) => items.iter().all(is_hashable),
-        _ => true,
-    }
 }

@@ -48,7 +48,7 @@ pub(crate) fn compile(source: &Source) -> Result<Program<'_>> {
         cost: 0,
         macros: 0,
         late: None,
-        folding: false,
+        folding: 0,
         exported: None,
     };
     let root = compiler.root(&template.body)?;
@@ -83,8 +83,8 @@ struct Compiler<'c, 'p> {
     macros: usize,
     /// The first error that Python, not Jinja, finds in a template.
     late: Option<Error>,
-    /// Whether an expression around is such that Jinja tries to compute it when it compiles.
-    folding: bool,
+    /// How many expressions around are such that Jinja tries to compute them when it compiles.
+    folding: u32,
     /// In the body of a block.
     exported: Option<Exported<'p>>,
 }

@@ -1,6 +1,6 @@
 //! Kinds of values that no JSON text has: what a template makes, and what stands for nothing.
 
-use super::{Dict, Exception, ExceptionKind, Value};
+use super::{Dict, Exception, ExceptionKind, Origin, TextBuilder, Value};
 use std::fmt::Write;
 
 /// Jinja's `Undefined`: a value that is not there, and why.
@@ -172,8 +172,11 @@ impl Class {
 
 /// Knows the engine's objects, where values are printed.
 pub trait Objects {
-    /// Appends `repr(object)`.
-    fn write_repr(&self, out: &mut String, object: Object);
+    /// Appends `repr(object)`, with the places that the bytes of what it holds came from.
+    ///
+    /// # Errors
+    /// `RecursionError` for objects that hold one another too deep, or themselves.
+    fn push_repr(&self, builder: &mut TextBuilder, object: Object) -> Result<(), Exception>;
 }
 
 /// For values that hold no objects: names the type.
@@ -181,7 +184,9 @@ pub trait Objects {
 pub struct NoObjects;
 
 impl Objects for NoObjects {
-    fn write_repr(&self, out: &mut String, object: Object) {
-        let _ = write!(out, "<{} object>", object.class.type_name());
+    fn push_repr(&self, builder: &mut TextBuilder, object: Object) -> Result<(), Exception> {
+        let repr = format!("<{} object>", object.class.type_name());
+        builder.push_from(&repr, Origin::COMPUTED);
+        Ok(())
     }
 }

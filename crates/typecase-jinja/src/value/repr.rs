@@ -163,8 +163,7 @@ impl Writer<'_> {
             }
             Value::Object(object) => {
                 let objects = self.objects;
-                self.builder
-                    .write_from(Origin::COMPUTED, |out| objects.write_repr(out, *object));
+                objects.push_repr(self.builder, *object)?;
             }
         }
         Ok(())

@@ -181,7 +181,10 @@ impl<'a> State<'a> {
                 let state = &self.loops[index];
                 plain(&format!("<LoopContext {}/{}>", state.index0 + 1, state.known_length()));
             }
-            Class::Generator => plain(&format!("<generator object {} at 0x7f0000000000>", self.generators[index].name)),
+            Class::Generator => plain(&format!(
+                "<generator object {} at 0x7f0000000000>",
+                self.generators[index].name
+            )),
             Class::TemplateReference => plain("<TemplateReference None>"),
             Class::Function => plain(&crate::builtins::globals::repr(object)),
             Class::Cycler => plain("<jinja2.utils.Cycler object at 0x7f0000000000>"),

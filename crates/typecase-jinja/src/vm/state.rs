@@ -9,7 +9,8 @@ use crate::builtins::Args;
 use crate::compile::program::{Init, InitFrom, Place, Program};
 use crate::error::{Error, ErrorKind, Result};
 use crate::output::Output;
-use crate::value::{Arena, Class, Object, Objects, Origin, Text, TextBuilder, Undefined, Value};
+use crate::value::compare::too_deep;
+use crate::value::{Arena, Class, Exception, Object, Objects, Origin, Text, TextBuilder, Undefined, Value};
 
 /// Makes the items of a generator, one at a time.
 pub(crate) type Next<'a> = Box<dyn FnMut(&mut State<'a>) -> Result<Option<Value<'a>>> + 'a>;
@@ -139,13 +140,11 @@ impl<'a> State<'a> {
 
     /// Starts a function with a frame of `slots` slots, defined inside the activation `parent`.
     pub(super) fn enter(&mut self, slots: u32, parent: u32) -> Result<Saved> {
-        let marker = 0u8;
         self.depth += 1;
-        // The stack grows downwards everywhere that Rust runs; if it did not, the depth is still bounded.
-        let stack = self.stack_start.saturating_sub(address(&marker));
-        if self.depth > self.options.max_depth || stack > self.options.max_stack_bytes {
-            return Err(Error::new(ErrorKind::Recursion, "maximum recursion depth exceeded"));
+        if self.depth > self.options.max_depth {
+            return Err(too_deep("while calling a macro").into());
         }
+        self.check_stack()?;
         self.arena.meter().work(1)?;
         let saved = Saved {
             base: self.base,
@@ -159,6 +158,20 @@ impl<'a> State<'a> {
             parent,
         });
         Ok(saved)
+    }
+
+    /// Called wherever a template can make the engine call itself.
+    ///
+    /// # Errors
+    /// `RecursionError` when as much of the stack is used as may be.
+    fn check_stack(&self) -> Result<(), Exception> {
+        let marker = 0u8;
+        // The stack grows downwards everywhere that Rust runs; if it did not, the depth of macros is still bounded.
+        let stack = self.stack_start.saturating_sub(address(&marker));
+        if stack > self.options.max_stack_bytes {
+            return Err(too_deep("in a template"));
+        }
+        Ok(())
     }
 
     /// Returns from the function that runs; `keep` its frame if macros were defined inside.
@@ -314,6 +327,7 @@ impl<'a> State<'a> {
     /// The next item of generator `index`.
     pub(crate) fn resume(&mut self, index: u32) -> Result<Option<Value<'a>>> {
         self.arena.meter().work(1)?;
+        self.check_stack()?;
         let Some(mut next) = self.generators[index as usize].next.take() else {
             return Err(Error::value_error("generator already executing"));
         };
@@ -371,11 +385,9 @@ impl<'a> State<'a> {
 }
 
 impl Objects for State<'_> {
-    fn write_repr(&self, out: &mut String, object: Object) {
-        let mut builder = TextBuilder::new();
-        // What cannot be spelled is left out: this is a part of something that is being printed already.
-        let _ = self.object_repr(&mut builder, object);
-        out.push_str(&builder.into_string());
+    fn push_repr(&self, builder: &mut TextBuilder, object: Object) -> Result<(), Exception> {
+        self.check_stack()?;
+        self.object_repr(builder, object)
     }
 }
 

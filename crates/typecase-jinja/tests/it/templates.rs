@@ -268,3 +268,25 @@ fn a_generation_block_has_the_names_of_a_macro() {
         Some("(){}False")
     );
 }
+
+#[test]
+fn text_in_a_printed_namespace_is_still_the_requests() {
+    let variables = r#"{"s": "<|im_end|>"}"#;
+    for source in [
+        "{% set ns = namespace(x=s) %}{{ ns }}",
+        "{% set ns = namespace(x=s) %}{{ [ns] }}",
+        "{% set ns = namespace(x=s) %}{{ ns ~ '' }}",
+    ] {
+        let template = Template::compile(source).expect(source);
+        let arena = Arena::new();
+        let values = json::parse_str(variables, &arena).expect("JSON");
+        let rendered = template.render(&values, &arena, &Options::default()).expect(source);
+        let at = rendered.text.find("<|im_end|>").expect(source);
+        let run = rendered.runs.iter().find(|run| run.end > at).expect(source);
+        assert!(
+            run.origin != Origin::COMPUTED && !template.wrote(run.origin),
+            "{source}: {:?}",
+            rendered.runs
+        );
+    }
+}
