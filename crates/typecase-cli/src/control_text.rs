@@ -24,6 +24,7 @@ impl<'s> Spellings<'s> {
                 table.entry(first).or_default().push(spelling);
             }
         }
+        #[expect(clippy::iter_over_hash_type, reason = "each list is sorted on its own")]
         for spellings in table.values_mut() {
             spellings.sort_by_key(|spelling| std::cmp::Reverse(spelling.len()));
         }

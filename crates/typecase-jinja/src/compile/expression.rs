@@ -16,14 +16,19 @@ use std::collections::HashSet;
 impl<'p> Compiler<'_, 'p> {
     // One function for each kind of node: one for all would need a stack frame for all at each level of nesting.
     pub(super) fn expr(&mut self, expr: &ast::Expr<'p>, frame: Frame) -> Result<Expr<'p>> {
+        let folded = u32::from(!matches!(
+            expr.kind,
+            ExprKind::Const(_)
+                | ExprKind::Name(_)
+                | ExprKind::Tuple(_)
+                | ExprKind::List(_)
+                | ExprKind::Dict(_)
+                | ExprKind::And(_)
+                | ExprKind::Or(_)
+        ));
+        self.folding += folded;
         self.cost += 1;
         let at = expr.span.offset;
-        let folding = self.folding;
-        self.folding = folding
-            || !matches!(
-                expr.kind,
-                ExprKind::Tuple(_) | ExprKind::List(_) | ExprKind::Dict(_) | ExprKind::And(_) | ExprKind::Or(_)
-            );
         let written = match &expr.kind {
             ExprKind::Const(literal) => Ok(self.constant(literal)),
             ExprKind::Name(name) => Ok(self.name(name, frame)),
@@ -53,7 +58,7 @@ impl<'p> Compiler<'_, 'p> {
             ExprKind::Binary { op, left, right } => self.binary(*op, left, right, at, frame),
             ExprKind::Unary { op, value } => self.unary(*op, value, at, frame),
         };
-        self.folding = folding;
+        self.folding -= folded;
         written
     }
 
@@ -61,7 +66,7 @@ impl<'p> Compiler<'_, 'p> {
         let mut constants = entries
             .iter()
             .take_while(|(key, value)| is_constant(key) && is_constant(value));
-        if self.folding && constants.any(|(key, _)| !is_hashable(key)) {
+        if self.folding > 0 && constants.any(|(key, _)| !is_hashable(key)) {
             // Jinja makes this dict when it compiles.
             return Err(Error::type_error("unhashable type").at_offset(at));
         }

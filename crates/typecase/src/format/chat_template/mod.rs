@@ -31,10 +31,10 @@ mod tests;
 pub use arguments::Arguments;
 pub use named::ChatTemplates;
 pub use token_names::{TOKEN_NAMES, TokenNames};
-/// What a template reads and writes, as far as its source says so.
-pub use typecase_jinja::Meta;
 /// What can happen when a template is compiled or run.
 pub use typecase_jinja::ErrorKind as TemplateErrorKind;
+/// What a template reads and writes, as far as its source says so.
+pub use typecase_jinja::Meta;
 
 use super::{Format, RenderOptions};
 use crate::error::Result;
