@@ -50,7 +50,6 @@ if [ "$quick" != --quick ]; then
     else
         echo "$shared is not here: its results and reports are skipped"
     fi
-    step "Python package" scripts/test_python.sh
 fi
 
 # "test result: ok. 12 passed; 0 failed; 1 ignored", "equal 470, different 6, ... skipped 0", "41 passed, 2 skipped in 3 s"
