@@ -59,7 +59,7 @@ fn write_workload(out: &mut String, workload: &str, rows: &[&Row], subject: &str
         let fastest = row
             .timings
             .iter()
-            .filter(|t| t.peer != subject && matches!(t.verdict, Verdict::Exact))
+            .filter(|t| !t.peer.starts_with(subject) && matches!(t.verdict, Verdict::Exact))
             .filter_map(|t| Some((t.peer, t.median?)))
             .min_by(|a, b| a.1.total_cmp(&b.1));
         let exact = |t: &&Timing| matches!(t.verdict, Verdict::Exact | Verdict::Unchecked);

@@ -11,7 +11,7 @@ use typecase::Result;
 use typecase::format::{LocalTime, RenderOptions};
 use typecase::prompt::{SpecialTokens, Writer};
 use typecase::request::ChatRequest;
-use typecase::tokenizer::{EncodeOptions, Tokens};
+use typecase::tokenizer::{EncodeOptions, Tokens, Trust};
 use typecase_jinja::value::Arena;
 
 /// Seconds, microseconds and offset from UTC in seconds of what `strftime_now` takes for now.
@@ -19,6 +19,9 @@ type Now = (i64, u32, i32);
 
 /// Ids as a view of 32-bit integers, and the bytes of the prompt that each stands for.
 type IdsAndRanges<'py> = (Bound<'py, PyAny>, Option<Vec<(usize, usize)>>);
+
+/// Ids, and a row per id of what [`Model::explain`] says.
+type Explained<'py> = (Bound<'py, PyAny>, Vec<i64>, Vec<bool>, Vec<bool>);
 
 /// A loaded model.
 #[pyclass(frozen, module = "typecase._typecase")]
@@ -57,6 +60,14 @@ impl Model {
     #[getter]
     fn special_tokens(&self) -> Vec<(String, String)> {
         self.model.special_tokens().to_vec()
+    }
+
+    /// Name and source of each chat template that comes with the model.
+    #[getter]
+    fn templates(&self) -> Vec<(String, String)> {
+        (self.model.templates().iter())
+            .map(|template| (template.name.clone(), template.source.clone()))
+            .collect()
     }
 
     #[pyo3(signature = (request, *, now = None))]
@@ -101,6 +112,25 @@ impl Model {
         });
         let tokens = tokens.map_err(|error| raise(py, error))?;
         tokens.iter().map(|tokens| to_python(py, tokens)).collect()
+    }
+
+    /// The ids of a request; for each its message (or -1), whether it is content, and whether a model writes it.
+    #[pyo3(signature = (request, *, now = None))]
+    fn explain<'py>(&self, py: Python<'py>, request: &Bound<'py, PyAny>, now: Option<Now>) -> PyResult<Explained<'py>> {
+        let body = body(request)?;
+        let origins = py
+            .detach(|| {
+                self.with_prompt(body, &options(now), |prompt| {
+                    self.model.explain(prompt, Trust::default())
+                })
+            })
+            .map_err(|error| raise(py, error))?;
+        Ok((
+            view(py, origins.ids())?,
+            origins.message_indices(),
+            origins.content_mask(),
+            origins.generation_mask(),
+        ))
     }
 
     fn decode(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<String> {

@@ -122,3 +122,20 @@ def test_pickling(model):
     assert pickle.loads(pickle.dumps(tokens)) == tokens
     assert pickle.loads(pickle.dumps(model)).tokenize(REQUEST) == tokens
     assert typecase.Tokens(tokens.ids) == tokens.tolist()
+
+
+def test_where_tokens_came_from(model):
+    messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    request = {"messages": messages, "reasoning_effort": "none", "add_generation_prompt": False}
+    explained = model.explain(request)
+    assert explained.tokens == model.tokenize(request)
+    assert {len(row) for row in explained} == {len(explained.tokens)}
+
+    def text(mask):
+        return model.decode([id for id, wanted in zip(explained.tokens, mask, strict=True) if wanted])
+
+    assert text(explained.content_mask) == "HiHello"
+    assert "Hello" in text(explained.generation_mask)
+    assert "Hi" not in text(explained.generation_mask)
+    assert set(explained.messages) <= {-1, 0, 1}
+    assert model.templates == {}

@@ -4,10 +4,16 @@
 //! done, 1 some request was refused, 2 could not run.
 
 mod args;
+mod batch;
 mod clock;
+mod control_text;
 mod exit;
+mod input;
+mod inspect;
 mod output;
 mod render;
+mod renderer;
+mod tokens;
 mod view;
 
 use args::{Args, Command};
@@ -18,7 +24,10 @@ fn main() -> ExitCode {
     let args = Args::parse();
     args.color.set();
     let result = match args.command {
-        Command::Render(render) => render::run(&render),
+        Command::Render(args) => render::run(&args),
+        Command::Tokens(args) => tokens::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Batch(args) => batch::run(&args),
     };
     exit::code(result)
 }

@@ -1,8 +1,11 @@
 //! The JSON output, as `render --help` documents it. Fields may be added, never removed.
 
+use crate::renderer::Done;
+use anyhow::Result;
 use serde::Serialize;
+use std::io::{self, Write};
 use std::ops::Range;
-use typecase::prompt::{MediaItem, Prompt, SpecialTokens};
+use typecase::prompt::{MediaItem, Prompt, SpecialTokens, Writer};
 use typecase::{Error, Fault, Tokens};
 
 /// A rendered request.
@@ -10,12 +13,14 @@ use typecase::{Error, Fault, Tokens};
 pub(crate) struct Rendered<'r> {
     text: &'r str,
     segments: Vec<Segment<'r>>,
-    token_ids: &'r [u32],
+    token_ids: Option<&'r [u32]>,
     media: Vec<Media>,
     stub: Option<Bytes>,
     format: &'r str,
-    model: &'r str,
+    model: Option<&'r str>,
     warnings: Vec<Warning>,
+    provenance: Vec<Run>,
+    generation: Vec<Bytes>,
 }
 
 #[derive(Debug, Serialize)]
@@ -30,6 +35,14 @@ struct Segment<'r> {
 struct Bytes {
     start: usize,
     end: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct Run {
+    start: usize,
+    end: usize,
+    writer: &'static str,
+    path: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -51,7 +64,8 @@ struct Warning {
 }
 
 impl<'r> Rendered<'r> {
-    pub(crate) fn new(prompt: &'r Prompt<'_>, tokens: &'r Tokens, format: &'r str, model: &'r str) -> Self {
+    pub(crate) fn new(done: &'r Done<'_>, model: Option<&'r str>) -> Self {
+        let Done { prompt, tokens, format } = done;
         let mut start = 0;
         let segments = prompt.segment_texts().map(|(text, special_tokens)| {
             let from = start;
@@ -74,7 +88,7 @@ impl<'r> Rendered<'r> {
             part: item.part,
             request_ordinal: item.request_ordinal,
             placeholder: bytes(item.placeholder.clone()),
-            token: placeholder_token(item, tokens),
+            token: tokens.as_ref().and_then(|tokens| placeholder_token(item, tokens)),
         });
         let warnings = prompt.warnings().iter().map(|warning| Warning {
             path: warning.path.to_string(),
@@ -84,14 +98,45 @@ impl<'r> Rendered<'r> {
         Rendered {
             text: prompt.text(),
             segments: segments.collect(),
-            token_ids: tokens.ids(),
+            token_ids: tokens.as_ref().map(Tokens::ids),
             media: media.collect(),
             stub: prompt.generation_stub().map(bytes),
             format,
             model,
             warnings: warnings.collect(),
+            provenance: runs(prompt),
+            generation: prompt.generation_spans().iter().cloned().map(bytes).collect(),
         }
     }
+}
+
+fn runs(prompt: &Prompt<'_>) -> Vec<Run> {
+    let runs = prompt.provenance().ranges().map(|(range, writer)| Run {
+        start: range.start,
+        end: range.end,
+        writer: writer_name(writer),
+        path: match writer {
+            Writer::Request(origin) => Some(prompt.provenance().path(origin).to_string()),
+            Writer::Format | Writer::Config => None,
+        },
+    });
+    runs.collect()
+}
+
+/// Who wrote, in a word.
+pub(crate) fn writer_name(writer: Writer) -> &'static str {
+    match writer {
+        Writer::Format => "format",
+        Writer::Config => "config",
+        Writer::Request(_) => "request",
+    }
+}
+
+/// Writes `value` as one line of JSON.
+pub(crate) fn json_line<T: Serialize + ?Sized>(out: &mut impl Write, value: &T) -> Result<()> {
+    serde_json::to_writer(&mut *out, value).map_err(io::Error::from)?;
+    writeln!(out)?;
+    Ok(())
 }
 
 fn bytes(range: Range<usize>) -> Bytes {

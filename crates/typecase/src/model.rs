@@ -68,7 +68,7 @@ impl Model {
     /// # Errors
     /// As [`load`](Self::load).
     pub fn from_files(files: ModelFiles) -> Result<Self> {
-        let config = files.read(CONFIG)?;
+        let config = config_text(&files)?;
         let arena = Arena::new();
         let parsed = files.parse(CONFIG, &config, &arena)?;
         let text = |value: Value<'_>| value.as_str().map(str::to_owned);
@@ -195,9 +195,20 @@ impl Model {
         &self.architectures
     }
 
-    /// `config.json`, as it is.
+    /// `config.json`, as it is; `{}` where there is none.
     pub fn config_json(&self) -> &str {
         &self.config
+    }
+}
+
+/// The text of `config.json`. What `AutoTokenizer` opens without one is opened here too: a vocabulary that is all in one
+/// file, which the templates of `tokenizer_config.json` may stand beside.
+fn config_text(files: &ModelFiles) -> Result<String> {
+    let stands_alone = ["tokenizer.json", "tekken.json"].iter().any(|file| files.has(file));
+    match files.read_optional(CONFIG)? {
+        Some(text) => Ok(text),
+        None if stands_alone => Ok("{}".to_owned()),
+        None => files.read(CONFIG),
     }
 }
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from typecase import _typecase
 from typecase._tokens import Tokens
 
-__all__ = ["MediaItem", "Model", "Prompt", "Run"]
+__all__ = ["Explained", "MediaItem", "Model", "Prompt", "Run"]
 
 Request = str | bytes | Mapping[str, Any]
 
@@ -40,13 +40,26 @@ class MediaItem(NamedTuple):
     placeholder: tuple[int, int]
 
 
+class Explained(NamedTuple):
+    """The ids of a request, and where each came from: lists of one item per id."""
+
+    tokens: Tokens
+    #: The message that it belongs to, or -1.
+    messages: list[int]
+    #: Whether it is content of that message, not the format's scaffolding.
+    content_mask: list[bool]
+    #: Whether a model wrote it, or is to learn to write it.
+    generation_mask: list[bool]
+
+
 class Prompt:
     """A rendered prompt."""
 
-    __slots__ = ("_prompt",)
+    __slots__ = ("_now", "_prompt")
 
-    def __init__(self, prompt: _typecase.Prompt) -> None:
+    def __init__(self, prompt: _typecase.Prompt, now: tuple[int, int, int]) -> None:
         self._prompt = prompt
+        self._now = now
 
     @property
     def text(self) -> str:
@@ -135,13 +148,19 @@ class Model:
         """The tokens that the configuration names: ``{"bos_token": "<s>"}``."""
         return dict(self._model.special_tokens)
 
+    @property
+    def templates(self) -> dict[str, str]:
+        """The chat templates that come with the model, by name."""
+        return dict(self._model.templates)
+
     def render(self, request: Request) -> Prompt:
         """The prompt of a request."""
-        return Prompt(self._model.render(request, now=_now()))
+        now = _now()
+        return Prompt(self._model.render(request, now=now), now)
 
     def encode(self, prompt: Prompt, *, ranges: bool = False) -> Tokens:
         """The ids of a prompt; with ``ranges``, also the bytes of it that each stands for."""
-        return self.tokenize(prompt._prompt.request, ranges=ranges)
+        return Tokens(*self._model.tokenize(prompt._prompt.request, ranges=ranges, now=prompt._now))
 
     def tokenize(self, request: Request, *, ranges: bool = False) -> Tokens:
         """The ids of a request: rendered and encoded in one go."""
@@ -151,6 +170,19 @@ class Model:
         """The ids of several requests, on all cores. The path of an error begins with the number of its request."""
         batch = self._model.tokenize_batch(list(requests), ranges=ranges, now=_now())
         return [Tokens(*tokens) for tokens in batch]
+
+    def explain(self, request: Request) -> Explained:
+        """The ids of a request with where each came from, as training needs it.
+
+        >>> model = Model.demo()
+        >>> messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+        >>> explained = model.explain({"messages": messages, "reasoning_effort": "none"})
+        >>> learned = [id for id, wanted in zip(explained.tokens, explained.generation_mask) if wanted]
+        >>> model.decode(learned).startswith("Hi")
+        False
+        """
+        ids, *rows = self._model.explain(request, now=_now())
+        return Explained(Tokens(ids), *rows)
 
     def encode_text(self, text: str, *, special_tokens: bool = False) -> Tokens:
         """The ids of text on its own; special tokens in it count only with ``special_tokens``."""

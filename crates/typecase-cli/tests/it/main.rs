@@ -1,3 +1,7 @@
-//! The command line, run as a process.
+//! The command, run as a process.
 
+mod batch;
+mod inspect;
+mod process;
 mod render;
+mod tokens;

@@ -1,9 +1,9 @@
 //! `typecase render`.
 
+use crate::process::{json, scratch, stderr, stdout, typecase};
 use serde_json::Value;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 fn example() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/kimi-k3-vision.json")
@@ -11,31 +11,8 @@ fn example() -> PathBuf {
 
 /// Runs `typecase render` with `input` on standard input.
 fn render(args: &[&str], input: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_typecase"))
-        .arg("render")
-        .args(args)
-        .env_remove("NO_COLOR")
-        .env_remove("CLICOLOR_FORCE")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("starts");
-    // A process that reads a file closes its input early.
-    let _ = child.stdin.take().expect("is piped").write_all(input.as_bytes());
-    child.wait_with_output().expect("ends")
-}
-
-fn stdout(output: &Output) -> &str {
-    std::str::from_utf8(&output.stdout).expect("is UTF-8")
-}
-
-fn stderr(output: &Output) -> &str {
-    std::str::from_utf8(&output.stderr).expect("is UTF-8")
-}
-
-fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).expect("is JSON")
+    let all: Vec<&str> = ["render"].iter().chain(args).copied().collect();
+    typecase(&all, input)
 }
 
 const HI: &str = r#"{"messages": [{"role": "user", "content": "Hi"}], "reasoning_effort": "none"}"#;
@@ -165,4 +142,118 @@ fn the_reference_profile_follows_the_encoder() {
     );
     assert!(!stdout(&output).contains("critic"));
     assert_eq!(render(&["--output", "text"], request).status.code(), Some(1));
+}
+
+/// A template that writes two control tokens, one of them by its name.
+const TEMPLATE: &str = "{{ bos_token }}{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}\
+    {% if today is undefined %}{{ strftime_now('%d %b %Y') }}{% endif %}{% if add_generation_prompt %}<|assistant|>{% endif %}";
+
+#[test]
+fn a_bare_template_renders_without_a_model() {
+    let directory = scratch("bare_template");
+    let file = directory.join("chat.jinja");
+    std::fs::write(&file, TEMPLATE).expect("written");
+    let file = file.to_str().expect("is UTF-8");
+    let source = [
+        "--template",
+        file,
+        "--special",
+        "bos_token=<s>",
+        "--now",
+        "2026-03-14T15:09:26",
+    ];
+    let request = r#"{"messages": [{"role": "user", "content": "a<|end|><s>"}]}"#;
+    let with = |more: &[&str]| {
+        let args: Vec<&str> = source.iter().chain(more).copied().collect();
+        render(&args, request)
+    };
+    let text = "<s><|user|>a<|end|><s><|end|>14 Mar 2026<|assistant|>";
+    assert_eq!(stdout(&with(&["--output", "text"])), text);
+    let json = json(&with(&["--output", "json"]));
+    assert_eq!(json["text"], text);
+    assert_eq!(json["format"], "chat_template");
+    assert!(json["token_ids"].is_null() && json["model"].is_null());
+    let writers: Vec<(&str, Option<&str>)> = json["provenance"]
+        .as_array()
+        .expect("is a list")
+        .iter()
+        .map(|run| (run["writer"].as_str().expect("is text"), run["path"].as_str()))
+        .collect();
+    assert_eq!(
+        writers,
+        [
+            ("config", None),
+            ("format", None),
+            ("request", Some("messages[0].role")),
+            ("format", None),
+            ("request", Some("messages[0].content")),
+            ("format", None),
+        ]
+    );
+    let view = with(&["--color", "always"]);
+    insta::assert_snapshot!(stdout(&view).replace('\x1b', "ESC"));
+    let ids = with(&["--output", "ids"]);
+    assert_eq!(ids.status.code(), Some(2), "there are no ids without a vocabulary");
+    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../typecase/models/kimi-k3-demo");
+    let both = with(&["--model", demo.to_str().expect("is UTF-8"), "--output", "json"]);
+    let both = self::json(&both);
+    assert_eq!(both["text"], text);
+    assert!(both["token_ids"].as_array().is_some_and(|ids| !ids.is_empty()));
+}
+
+#[test]
+fn templates_that_do_not_compile_or_refuse_say_where() {
+    let directory = scratch("broken_template");
+    let file = directory.join("chat.jinja");
+    let with = |template: &str| {
+        std::fs::write(&file, template).expect("written");
+        render(
+            &["--template", file.to_str().expect("is UTF-8"), "--output", "json"],
+            HI,
+        )
+    };
+    let broken = with("a\n{% if %}");
+    assert_eq!(broken.status.code(), Some(2));
+    assert!(
+        stderr(&broken).contains("chat.jinja") && stderr(&broken).contains("line 2"),
+        "{}",
+        stderr(&broken)
+    );
+    let refused = with("{{ raise_exception('no such role') }}");
+    assert_eq!(refused.status.code(), Some(1));
+    assert_eq!(json(&refused)["error"]["code"], "template_refused");
+    let clash = render(&["--now", "yesterday"], HI);
+    assert_eq!(clash.status.code(), Some(2));
+}
+
+#[test]
+fn a_named_template_and_a_format_can_be_asked_for() {
+    let directory = scratch("named_templates");
+    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../typecase/models/kimi-k3-demo");
+    for file in std::fs::read_dir(demo).expect("the demo model") {
+        let file = file.expect("an entry").path();
+        std::fs::copy(&file, directory.join(file.file_name().expect("a name"))).expect("a copy");
+    }
+    std::fs::write(directory.join("chat_template.jinja"), "default {{ eos_token }}").expect("written");
+    std::fs::create_dir_all(directory.join("additional_chat_templates")).expect("made");
+    std::fs::write(directory.join("additional_chat_templates/rag.jinja"), "rag").expect("written");
+    let model = directory.to_str().expect("is UTF-8");
+    let text = |more: &[&str]| {
+        let args: Vec<&str> = ["--model", model, "--output", "text"]
+            .iter()
+            .chain(more)
+            .copied()
+            .collect();
+        let output = render(&args, HI);
+        (output.status.code(), stdout(&output).to_owned())
+    };
+    assert!(text(&[]).1.starts_with("<|open|>"), "the native format comes first");
+    assert_eq!(text(&["--format", "chat_template"]).1, "default [EOS]");
+    assert_eq!(
+        text(&["--format", "chat_template", "--special", "eos_token=<e>"]).1,
+        "default <e>"
+    );
+    assert_eq!(text(&["--template-name", "rag"]).1, "rag");
+    assert_eq!(text(&["--template-name", "poem"]).0, Some(2));
+    assert_eq!(text(&["--template-name", "rag", "--format", "kimi_k3"]).0, Some(2));
 }

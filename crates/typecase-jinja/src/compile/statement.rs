@@ -38,10 +38,10 @@ impl<'p> Compiler<'_, 'p> {
             }
             StmtKind::CallBlock { params, call, body } => self.call_block(params, call, body, at, frame),
             // transformers makes a call block of it.
-            StmtKind::Generation(body) => {
-                let def = self.macro_def(None, &[], body, at, frame);
-                def.map(|def| Stmt::Generation(Box::new(def)))
-            }
+            StmtKind::Generation(body) => self
+                .macro_def(None, &[], body, at, frame)
+                .map(Box::new)
+                .map(Stmt::Generation),
             StmtKind::FilterBlock { filters, body } => self.filter_block(filters, body, frame),
             StmtKind::With { bindings, body } => self.with(bindings, body, frame),
             StmtKind::SetBlock { target, filters, body } => self.set_block(target, filters, body, at, frame),
@@ -61,13 +61,12 @@ impl<'p> Compiler<'_, 'p> {
             StmtKind::Autoescape { enabled, body } => self.autoescape(enabled, body, frame),
             StmtKind::Break if frame.in_loop => Ok(Stmt::Break),
             StmtKind::Continue if frame.in_loop => Ok(Stmt::Continue),
-            StmtKind::Break | StmtKind::Continue => {
-                let message = match stmt.kind {
-                    StmtKind::Break => "'break' outside loop",
-                    _ => "'continue' not properly in loop",
-                };
-                // Python finds this in the code that Jinja made, after all that Jinja finds.
-                self.late(Error::new(ErrorKind::Syntax, message).at_offset(at));
+            StmtKind::Break => {
+                self.late(Error::new(ErrorKind::Syntax, "'break' outside loop").at_offset(at));
+                return Ok(());
+            }
+            StmtKind::Continue => {
+                self.late(Error::new(ErrorKind::Syntax, "'continue' not properly in loop").at_offset(at));
                 return Ok(());
             }
             StmtKind::Foreign { tag, template, .. } => self.foreign(*tag, template, at, frame),

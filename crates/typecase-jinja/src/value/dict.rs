@@ -253,7 +253,7 @@ impl<'a> Dict<'a> {
 fn mark(key: &str) -> u64 {
     let bytes = key.as_bytes();
     let (first, last) = (bytes.first().copied(), bytes.last().copied());
-    let mixed = bytes.len() ^ usize::from(first.unwrap_or(0)) * 5 ^ usize::from(last.unwrap_or(0)) * 11;
+    let mixed = bytes.len() ^ (usize::from(first.unwrap_or(0)) * 5) ^ (usize::from(last.unwrap_or(0)) * 11);
     1 << (mixed % 64)
 }
 

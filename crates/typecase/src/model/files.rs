@@ -12,6 +12,7 @@ pub struct ModelFiles(Place);
 enum Place {
     Directory(PathBuf),
     Embedded(&'static [(&'static str, &'static str)]),
+    Memory { name: String, files: Vec<(String, String)> },
 }
 
 macro_rules! demo_file {
@@ -41,6 +42,14 @@ impl ModelFiles {
         Ok(ModelFiles(Place::Directory(directory.to_owned())))
     }
 
+    /// Files that are texts in memory: pairs of a file's name and its text. `name` is for messages.
+    pub fn in_memory(name: impl Into<String>, files: impl IntoIterator<Item = (String, String)>) -> Self {
+        ModelFiles(Place::Memory {
+            name: name.into(),
+            files: files.into_iter().collect(),
+        })
+    }
+
     /// The demo model's.
     pub(crate) fn demo() -> Self {
         ModelFiles(Place::Embedded(DEMO))
@@ -51,6 +60,7 @@ impl ModelFiles {
         match &self.0 {
             Place::Directory(directory) => directory.display().to_string(),
             Place::Embedded(_) => "the embedded demo model".to_owned(),
+            Place::Memory { name, .. } => name.clone(),
         }
     }
 
@@ -59,6 +69,7 @@ impl ModelFiles {
         match &self.0 {
             Place::Directory(directory) => directory.join(file).display().to_string(),
             Place::Embedded(_) => format!("{file} of the embedded demo model"),
+            Place::Memory { name, .. } => format!("{file} of {name}"),
         }
     }
 
@@ -67,6 +78,7 @@ impl ModelFiles {
         match &self.0 {
             Place::Directory(directory) => directory.join(file).is_file(),
             Place::Embedded(files) => files.iter().any(|(name, _)| *name == file),
+            Place::Memory { files, .. } => files.iter().any(|(name, _)| name == file),
         }
     }
 
@@ -78,6 +90,10 @@ impl ModelFiles {
         match &self.0 {
             Place::Embedded(files) => match files.iter().find(|(name, _)| *name == file) {
                 Some((_, text)) => Ok((*text).to_owned()),
+                None => Err(self.missing(file)),
+            },
+            Place::Memory { files, .. } => match files.iter().find(|(name, _)| name == file) {
+                Some((_, text)) => Ok(text.clone()),
                 None => Err(self.missing(file)),
             },
             Place::Directory(directory) => {

@@ -252,10 +252,9 @@ fn trim_start(text: &str) -> &str {
     text.trim_start_matches(is_space)
 }
 
-// `\w` also holds marks, connector punctuation and joiners; `_` stands for those, since what differs is only a
-// `single_word` token right beside one of the others.
+/// Whether `\w` of the `regex` crate matches, by which the reference decides (marks and joiners are part of words).
 fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
+    regex_syntax::is_word_character(c)
 }
 
 fn ends_with_word(text: &str) -> bool {

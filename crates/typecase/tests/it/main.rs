@@ -6,5 +6,6 @@ mod kimi_k3;
 mod model_load;
 mod oracle;
 mod origins;
+mod sanitized;
 mod tiktoken;
 mod vocabularies;

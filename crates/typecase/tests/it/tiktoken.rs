@@ -148,7 +148,7 @@ pub(crate) fn every_kind_of_character() -> Vec<char> {
     let sampled = |c: &char| {
         let point = *c as u32;
         point < 0x3400
-            || point % 64 == 0
+            || point.is_multiple_of(64)
             || (0xa000..0xac00).contains(&point)
             || (0xf900..0x10000).contains(&point)
             || (0x1_f000..0x1_fc00).contains(&point)

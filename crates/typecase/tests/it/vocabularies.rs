@@ -1,6 +1,9 @@
 //! Ids of real vocabularies against Python's transformers and tokenizers: on recorded prompts and on random Unicode.
 //!
 //! `scripts/fetch_vocabularies.sh` fetches them; a vocabulary that is not there is skipped, and said to be.
+//!
+//! What runs by default takes a minute. `TYPECASE_SAMPLE=2000` compares so many recorded prompts and, beside them, all of
+//! Unicode instead of every eighth block of it.
 
 use crate::oracle;
 use crate::tiktoken::{Numbers, every_kind_of_character, picky};
@@ -62,7 +65,9 @@ fn hold(name: &str) {
         .map(|token| token.content.clone())
         .collect();
     let mut numbers = Numbers::seeded(11);
-    let mut texts: Vec<String> = (0..600).map(|_| picky(&mut numbers)).collect();
+    let sample = std::env::var("TYPECASE_SAMPLE").ok();
+    let (picked, step) = if sample.is_some() { (600, 1) } else { (200, 8) };
+    let mut texts: Vec<String> = (0..picked).map(|_| picky(&mut numbers)).collect();
     for (i, text) in texts.iter_mut().enumerate() {
         // Added tokens in the middle of things.
         if i % 2 == 0 {
@@ -74,6 +79,7 @@ fn hold(name: &str) {
     let all: Vec<char> = every_kind_of_character();
     texts.extend(
         all.chunks(1024)
+            .step_by(step)
             .map(|block| block.iter().map(|c| format!("{c}a {c}{c}1")).collect()),
     );
     let input = texts
@@ -91,10 +97,10 @@ fn hold(name: &str) {
         return;
     }
     let prompts = prompts.to_str().expect("a path of characters");
-    let sample = std::env::var("TYPECASE_SAMPLE").unwrap_or_else(|_| "150".to_owned());
+    let sample = sample.unwrap_or_else(|| "40".to_owned());
     let arguments = [directory, "--rendered", prompts, "--sample", &sample];
     if let Some(answers) = oracle::run("tokenizer_ids.py", &arguments, String::new()) {
-        assert!(compare(&tokenizer, &answers) >= 100);
+        assert!(compare(&tokenizer, &answers) >= 20);
     }
 }
 

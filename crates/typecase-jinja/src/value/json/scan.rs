@@ -63,7 +63,7 @@ fn stop_bits(word: u64) -> u64 {
     // Subtracting 1 borrows through a zero byte only.
     let zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
     let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
-    control | zero(word ^ ONES * u64::from(b'"')) | zero(word ^ ONES * u64::from(b'\\'))
+    control | zero(word ^ (ONES * u64::from(b'"'))) | zero(word ^ (ONES * u64::from(b'\\')))
 }
 
 #[cfg(test)]

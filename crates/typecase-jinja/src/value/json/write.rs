@@ -179,7 +179,7 @@ pub fn write(out: &mut String, value: &Value<'_>, options: &WriteOptions<'_>) ->
 /// Appends `value` as JSON to any sink. The meter of `arena` bounds what is written.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_to(
     out: &mut impl Sink,
     value: &Value<'_>,

@@ -33,6 +33,8 @@ pub use named::ChatTemplates;
 pub use token_names::{TOKEN_NAMES, TokenNames};
 /// What can happen when a template is compiled or run.
 pub use typecase_jinja::ErrorKind as TemplateErrorKind;
+/// What a template reads and writes, as far as its source says so.
+pub use typecase_jinja::Meta;
 
 use super::{Format, RenderOptions};
 use crate::error::Result;
@@ -80,6 +82,11 @@ impl ChatTemplate {
             template: Arc::new(Template::compile(source)?),
             token_names,
         })
+    }
+
+    /// What the template reads and writes.
+    pub fn meta(&self) -> &Meta {
+        self.template.meta()
     }
 
     /// Renders the arguments of `apply_chat_template`. `request` is what the provenance names paths of; values that
