@@ -58,7 +58,7 @@ fn templates_give_what_transformers_gives() {
             "--seed",
             &wanted("TYPECASE_SEED", "1"),
             "--count",
-            &wanted("TYPECASE_COUNT", "1500"),
+            &wanted("TYPECASE_COUNT", "4000"),
         ])
         .stdout(Stdio::piped())
         .spawn()
