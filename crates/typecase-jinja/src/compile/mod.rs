@@ -49,6 +49,7 @@ pub(crate) fn compile(source: &Source) -> Result<Program<'_>> {
         macros: 0,
         late: None,
         in_block: None,
+        constant: false,
         folding: 0,
         exported: None,
     };
@@ -90,6 +91,8 @@ struct Compiler<'c, 'p> {
     /// An error in a block that was written in its place. Jinja compiles blocks after everything else, and so the error
     /// is found again.
     in_block: Option<Error>,
+    /// Whether the expression around is written out and such that Jinja computes it when it compiles.
+    constant: bool,
     /// How many expressions around are such that Jinja tries to compute them when it compiles.
     folding: u32,
     /// In the body of a block.

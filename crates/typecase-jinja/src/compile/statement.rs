@@ -1,5 +1,6 @@
 //! Statements to program.
 
+use super::expression::is_computable;
 use super::program::{
     AssignAttribute, Block, CallBlock, Escape, Fail, FilterBlock, FilterStep, For, LoopTest, MacroDef, Param, SetBlock,
     Stmt, Target, With,
@@ -79,7 +80,12 @@ impl<'p> Compiler<'_, 'p> {
         for part in parts {
             out.push(match part {
                 Part::Data { text, .. } => Stmt::Text(text),
-                Part::Expr(expr) => Stmt::Emit(self.expr(expr, frame)?, frame.escape),
+                Part::Expr(expr) => {
+                    self.constant = is_computable(expr);
+                    let written = self.expr(expr, frame);
+                    self.constant = false;
+                    Stmt::Emit(written?, frame.escape)
+                }
             });
         }
         Ok(())
