@@ -287,3 +287,19 @@ fn text_in_a_printed_namespace_is_still_the_requests() {
         );
     }
 }
+
+#[test]
+fn no_address_of_this_process_is_printed() {
+    let source =
+        "{{ s.split }}{{ d.items }}{{ xs.index }}{{ range }}{{ cycler(1) }}{{ xs|select }}{{ [joiner(), s.upper] }}";
+    let variables = r#"{"s": "a", "d": {}, "xs": []}"#;
+    let texts: Vec<_> = (0..2)
+        .map(|_| {
+            render(source, variables, &Options::default(), check_runs)
+                .map(|rendered| rendered.text)
+                .ok()
+        })
+        .collect();
+    assert!(texts[0].is_some());
+    assert_eq!(texts[0], texts[1]);
+}
