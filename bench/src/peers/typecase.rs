@@ -6,10 +6,11 @@
 use std::cell::RefCell;
 
 use typecase::{
-    ChatRequest, Format, RenderOptions,
+    ChatRequest, Format, RenderOptions, Tokenizer,
     format::{ChatTemplate, KimiK3, LocalTime, chat_template::Arguments as TemplateArguments},
     prompt::{Prompt, SpecialTokens},
     request::ParseOptions,
+    tokenizer::{EncodeOptions, Trust},
     value::{Arena, Origin, Value, json::parse_str},
 };
 use typecase_jinja::{Options, Template};
@@ -69,6 +70,22 @@ impl Typecase {
             arguments: template.arguments,
             reads_clock,
         })
+    }
+
+    /// The ids of a request, from its JSON.
+    ///
+    /// # Errors
+    /// The library's message.
+    pub fn ids(&self, json: &str, tokenizer: &Tokenizer, trust: Trust) -> Result<Vec<u32>, String> {
+        thread_local!(static KEPT: RefCell<Kept> = RefCell::default());
+        let options = EncodeOptions::new().trust(trust);
+        KEPT.with_borrow_mut(|kept| {
+            kept.parse(json, |request| {
+                let prompt = self.render(request, request.arena())?;
+                let tokens = tokenizer.encode_with(&prompt, options).map_err(text)?;
+                Ok(tokens.into_ids())
+            })
+        })?
     }
 
     fn now(&self) -> Option<LocalTime> {

@@ -6,6 +6,7 @@
 mod check;
 mod request;
 mod subject;
+mod tokens;
 
 use crate::report::{Outcome, Report};
 use anyhow::{Context, Result, bail};
@@ -15,6 +16,7 @@ use std::fs;
 use std::path::PathBuf;
 use subject::{Got, Subject};
 use typecase::RenderOptions;
+use typecase::tokenizer::Tokenizer;
 use typecase::value::{Arena, Dict, Value, json};
 
 /// The clock of the oracle, for cases that do not say what time it is.
@@ -38,6 +40,8 @@ pub(crate) struct Args {
 struct Case<'a> {
     value: Value<'a>,
     subject: Subject,
+    /// Set if the case expects something of ids.
+    tokenizer: Option<Tokenizer>,
     options: RenderOptions,
 }
 
@@ -52,7 +56,8 @@ impl Case<'_> {
 
     /// Renders the case, with fields replaced; `None` if it describes no request.
     fn render(&self, replaced: Option<Value<'_>>, turns: Option<usize>) -> Option<Got> {
-        Some(self.subject.render(&self.body(replaced, turns)?, &self.options))
+        let body = self.body(replaced, turns)?;
+        Some(self.subject.render(&body, &self.options, self.tokenizer.as_ref()))
     }
 }
 
@@ -72,6 +77,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         let case = Case {
             value,
             subject: Subject::new(value, args.templates.as_deref()),
+            tokenizer: tokens::tokenizer(value),
             options: crate::clock::options_at(Some(now))?,
         };
         let (outcome, later) = run_case(&case);

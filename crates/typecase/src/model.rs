@@ -3,6 +3,7 @@
 mod files;
 pub(crate) mod special_tokens;
 mod templates;
+mod turn_probe;
 
 pub use files::ModelFiles;
 pub use templates::NamedTemplate;
@@ -11,9 +12,10 @@ use crate::format::chat_template::ChatTemplates;
 use crate::format::{Format, KimiK3, RenderOptions};
 use crate::prompt::{Prompt, SpecialTokens};
 use crate::request::ChatRequest;
-use crate::tokenizer::{TokenOrigins, Tokenizer, Tokens, Trust};
+use crate::tokenizer::{TokenOrigins, Tokenizer, Tokens, Trust, TurnMarks};
 use crate::{Error, ErrorKind, Result};
 use std::path::Path;
+use std::sync::OnceLock;
 use typecase_jinja::value::{Arena, Value};
 
 /// A model, loaded: it knows its prompt language and its vocabulary. Shared between threads as it is.
@@ -28,6 +30,8 @@ pub struct Model {
     stop_ids: Vec<u32>,
     language: Language,
     tokenizer: Tokenizer,
+    /// Made when first asked for: only training wants masks.
+    turn_marks: OnceLock<TurnMarks>,
 }
 
 /// What the model's prompts are written in.
@@ -107,6 +111,7 @@ impl Model {
             stop_ids,
             language,
             tokenizer,
+            turn_marks: OnceLock::new(),
         })
     }
 
@@ -138,7 +143,19 @@ impl Model {
     /// # Errors
     /// As [`Tokenizer::encode`].
     pub fn explain(&self, prompt: &Prompt<'_>, trust: Trust) -> Result<TokenOrigins> {
-        self.tokenizer.explain(prompt, trust, &self.stop_ids)
+        self.tokenizer.explain(prompt, trust, self.turn_marks())
+    }
+
+    /// What opens and closes the turns of the assistant in this model's prompts, as small conversations show it.
+    pub fn turn_marks(&self) -> &TurnMarks {
+        self.turn_marks.get_or_init(|| match &self.language {
+            Language::Native(format) => turn_probe::marks(format.as_ref(), &self.tokenizer, &self.stop_ids),
+            Language::Templates(templates) => match templates.choose(None) {
+                Ok(template) => turn_probe::marks(template, &self.tokenizer, &self.stop_ids),
+                Err(_) => TurnMarks::closed_by(&self.stop_ids),
+            },
+            Language::Unknown => TurnMarks::closed_by(&self.stop_ids),
+        })
     }
 
     /// The ids of a prompt.

@@ -55,6 +55,11 @@ impl<'a> Provenance<'a> {
 
     /// The field of the request that bytes of `origin` came from: `messages[3].content[1].text`.
     pub fn path(&self, origin: Origin) -> Path {
-        self.request.path_of(self.arena.original(origin))
+        self.request.path_of(self.origin_in_request(origin))
+    }
+
+    /// The place among the request's own bytes that bytes of `origin` came from.
+    pub(crate) fn origin_in_request(&self, origin: Origin) -> Origin {
+        self.arena.original_in(origin, self.request)
     }
 }
