@@ -8,7 +8,7 @@ mod turn_probe;
 pub use files::ModelFiles;
 pub use templates::NamedTemplate;
 
-use crate::format::chat_template::ChatTemplates;
+use crate::format::chat_template::{ChatTemplate, ChatTemplates};
 use crate::format::{Format, KimiK3, RenderOptions};
 use crate::prompt::{Prompt, SpecialTokens};
 use crate::request::ChatRequest;
@@ -130,11 +130,31 @@ impl Model {
         }
     }
 
-    /// The prompt of a request.
+    /// The name of the prompt language that was picked for the model: of a native format, or `chat_template`; none if only
+    /// the vocabulary can be used.
+    ///
+    /// # Example
+    /// ```
+    /// assert_eq!(typecase::Model::demo()?.format_name(), Some("kimi_k3"));
+    /// # Ok::<(), typecase::Error>(())
+    /// ```
+    pub fn format_name(&self) -> Option<&'static str> {
+        match &self.language {
+            Language::Native(format) => Some(format.name()),
+            Language::Templates(_) => Some(ChatTemplate::NAME),
+            Language::Unknown => None,
+        }
+    }
+
+    /// The prompt of a request; by the template that it brings, if it was read with leave to bring one.
     ///
     /// # Errors
-    /// As [`format`](Self::format) and [`Format::render`].
+    /// As [`format`](Self::format) and [`Format::render`]; a template of the request that does not compile.
     pub fn render<'a>(&self, request: &ChatRequest<'a>, options: &RenderOptions) -> Result<Prompt<'a>> {
+        if let Some(source) = request.own_template() {
+            let names = self.special_tokens.iter().cloned().collect();
+            return ChatTemplate::compile(source, names)?.render(request, options);
+        }
         self.format(request)?.render(request, options)
     }
 
@@ -281,13 +301,21 @@ fn check_placeholders(
             }));
         };
         let ids = tokenizer.encode_text(token, SpecialTokens::All)?;
-        if ids != [expected] {
-            return Err(Error::new(ErrorKind::PlaceholderNotOneId {
-                token: token.to_owned(),
-                ids,
-                key: key.to_owned(),
-                expected,
-            }));
+        match ids.as_slice() {
+            [id] if *id == expected => {}
+            [id] => {
+                return Err(Error::new(ErrorKind::ModelSetting {
+                    key: key.to_owned(),
+                    found: expected.to_string(),
+                    expected: format!("{id}, the id of {token}"),
+                }));
+            }
+            _ => {
+                return Err(Error::new(ErrorKind::PlaceholderNotRegistered {
+                    token: token.to_owned(),
+                    ids,
+                }));
+            }
         }
     }
     Ok(())
