@@ -31,7 +31,7 @@ impl<'a> PromptBuilder<'a> {
     pub fn new(request: Value<'a>, arena: &'a Arena, capacity: usize) -> Self {
         PromptBuilder {
             prompt: Prompt {
-                text: String::with_capacity(capacity),
+                text: arena.spare_text(capacity),
                 segments: Vec::new(),
                 provenance: Provenance {
                     runs: Vec::new(),

@@ -81,4 +81,10 @@ impl<'a> Prompt<'a> {
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
+
+    /// Leaves the memory of the text to the next prompt of a request that is read with the same arena: for servers,
+    /// which keep the arena from request to request.
+    pub fn recycle(self) {
+        self.provenance.arena.give_back(self.text);
+    }
 }

@@ -34,6 +34,7 @@ impl Rendered {
                 _ => runs.push(ProvenanceRun { end: run.end, writer }),
             }
         }
+        arena.give_back_runs(self.runs);
         let segment = Segment {
             end,
             special_tokens: SpecialTokens::Trusted,
