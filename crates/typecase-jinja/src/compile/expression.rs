@@ -104,6 +104,7 @@ impl<'p> Compiler<'_, 'p> {
         let value = self.expr(value, frame)?;
         Ok(match &key.kind {
             ExprKind::Slice { start, stop, step } => Expr::Slice(Box::new(SliceExpr {
+                constant: self.constant,
                 value,
                 start: self.optional(start.as_deref(), frame)?,
                 stop: self.optional(stop.as_deref(), frame)?,
@@ -455,4 +456,17 @@ fn constant_number<'a>(expr: &Expr<'_>, arena: &'a Arena) -> Option<Value<'a>> {
 #[cold]
 fn unsupported_slice(at: u32) -> Error {
     Error::new(ErrorKind::Unsupported, "a slice within a tuple that is a key").at_offset(at)
+}
+
+/// Whether Jinja can compute `expr` when it compiles: no names, no calls, no filters that look at the context.
+pub(super) fn is_computable(expr: &ast::Expr<'_>) -> bool {
+    const WITH_CONTEXT: &[&str] = &["map", "select", "reject", "selectattr", "rejectattr"];
+    let mut computable = match &expr.kind {
+        ExprKind::Name(_) | ExprKind::Call { .. } => false,
+        ExprKind::Filter { filter, .. } => !WITH_CONTEXT.contains(&&*filter.name),
+        _ => true,
+    };
+    expr.kind
+        .for_each_child(&mut |child| computable = computable && is_computable(child));
+    computable
 }

@@ -31,7 +31,7 @@ pub(crate) struct Source {
 
 /// Compiles the template of `source`.
 pub(crate) fn compile(source: &Source) -> Result<Program<'_>> {
-    let template = crate::syntax::parse(&source.text).map_err(|err| syntax_error(&err))?;
+    let (template, late) = crate::syntax::parse_for_compiler(&source.text).map_err(|err| syntax_error(&err))?;
     let literals = Literals::collect(&template.body);
     let pool = source.literals.get_or_init(|| literals.text.clone());
     let mut blocks = Vec::new();
@@ -48,6 +48,8 @@ pub(crate) fn compile(source: &Source) -> Result<Program<'_>> {
         cost: 0,
         macros: 0,
         late: None,
+        in_block: None,
+        constant: false,
         folding: 0,
         exported: None,
     };
@@ -56,7 +58,10 @@ pub(crate) fn compile(source: &Source) -> Result<Program<'_>> {
         .into_iter()
         .map(|(name, body)| Ok((name, compiler.block(name, body, None)?)))
         .collect::<Result<_>>()?;
-    if let Some(error) = compiler.late {
+    if let Some(error) = late {
+        return Err(syntax_error(&error));
+    }
+    if let Some(error) = compiler.in_block.or(compiler.late) {
         return Err(error);
     }
     let context: Box<[&str]> = compiler.context.into();
@@ -83,6 +88,11 @@ struct Compiler<'c, 'p> {
     macros: usize,
     /// The first error that Python, not Jinja, finds in a template.
     late: Option<Error>,
+    /// An error in a block that was written in its place. Jinja compiles blocks after everything else, and so the error
+    /// is found again.
+    in_block: Option<Error>,
+    /// Whether the expression around is written out and such that Jinja computes it when it compiles.
+    constant: bool,
     /// How many expressions around are such that Jinja tries to compute them when it compiles.
     folding: u32,
     /// In the body of a block.

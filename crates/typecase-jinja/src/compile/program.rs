@@ -346,6 +346,8 @@ pub(crate) struct Item<'p> {
 
 #[derive(Debug)]
 pub(crate) struct SliceExpr<'p> {
+    /// Jinja computes it when it compiles, by which a value without slices gives an undefined value.
+    pub(crate) constant: bool,
     pub(crate) value: Expr<'p>,
     pub(crate) start: Option<Expr<'p>>,
     pub(crate) stop: Option<Expr<'p>>,

@@ -1,5 +1,6 @@
 //! Statements to program.
 
+use super::expression::is_computable;
 use super::program::{
     AssignAttribute, Block, CallBlock, Escape, Fail, FilterBlock, FilterStep, For, LoopTest, MacroDef, Param, SetBlock,
     Stmt, Target, With,
@@ -51,10 +52,13 @@ impl<'p> Compiler<'_, 'p> {
                 message: format!("Required block '{name}' not found"),
                 at,
             }))),
-            StmtKind::Block { name, scoped, body, .. } => {
-                let block = self.block(name, body, scoped.then_some(frame));
-                block.map(Box::new).map(Stmt::Block)
-            }
+            StmtKind::Block { name, scoped, body, .. } => match self.block(name, body, scoped.then_some(frame)) {
+                Ok(block) => Ok(Stmt::Block(Box::new(block))),
+                Err(error) => {
+                    self.in_block.get_or_insert(error);
+                    return Ok(());
+                }
+            },
             StmtKind::Autoescape { enabled, body } => self.autoescape(enabled, body, frame),
             StmtKind::Break if frame.in_loop => Ok(Stmt::Break),
             StmtKind::Continue if frame.in_loop => Ok(Stmt::Continue),
@@ -76,7 +80,12 @@ impl<'p> Compiler<'_, 'p> {
         for part in parts {
             out.push(match part {
                 Part::Data { text, .. } => Stmt::Text(text),
-                Part::Expr(expr) => Stmt::Emit(self.expr(expr, frame)?, frame.escape),
+                Part::Expr(expr) => {
+                    self.constant = is_computable(expr);
+                    let written = self.expr(expr, frame);
+                    self.constant = false;
+                    Stmt::Emit(written?, frame.escape)
+                }
             });
         }
         Ok(())

@@ -68,12 +68,24 @@ pub fn normalize(source: &str) -> Cow<'_, str> {
 /// # Errors
 /// What Jinja refuses while it lexes, parses and compiles, but for unknown filters and tests; and what exceeds a limit.
 pub fn parse(source: &str) -> Result<Template<'_>, SyntaxError> {
+    match parse_for_compiler(source)? {
+        (_, Some(late)) => Err(late),
+        (template, None) => Ok(template),
+    }
+}
+
+/// The same, with an error that Python finds in the code that Jinja made beside the tree: the compiler may find one that
+/// comes before it.
+pub(crate) fn parse_for_compiler(source: &str) -> Result<(Template<'_>, Option<SyntaxError>), SyntaxError> {
     if source.len() > MAX_SOURCE_BYTES {
         let limit = MAX_SOURCE_BYTES;
         let start = Span { line: 1, offset: 0 };
         return Err(SyntaxError::new(SyntaxErrorKind::TooLong { limit }, start, source));
     }
     let template = parser::parse(source)?;
-    check::check(&template, source)?;
-    Ok(template)
+    match check::check(&template, source) {
+        Err(error) if error.kind().exception() == "SyntaxError" => Ok((template, Some(error))),
+        Err(error) => Err(error),
+        Ok(()) => Ok((template, None)),
+    }
 }

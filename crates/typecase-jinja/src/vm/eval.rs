@@ -2,7 +2,7 @@
 
 use super::State;
 use crate::compile::program::{Attr, Binary, Cond, Expr, FilterStep, KnownFilter, KnownTest, TestExpr};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::syntax::ast::{BinaryOp, CompareOp};
 use crate::value::compare::{self, OrderOp};
 use crate::value::{Class, Dict, Object, Origin, Text, Undefined, Value, arith};
@@ -155,8 +155,12 @@ impl<'a> State<'a> {
                     }
                 }
                 let [start, stop, step] = parts;
-                self.slice(value, start, stop, step)
-                    .map_err(|err| err.at_offset(node.at))?
+                match self.slice(value, start, stop, step) {
+                    Err(err) if node.constant && err.kind() == ErrorKind::Type => {
+                        self.undefined(Undefined::Hint("a constant without slices"))
+                    }
+                    result => result.map_err(|err| err.at_offset(node.at))?,
+                }
             }
             Expr::List(items) => {
                 let items = self.eval_all(items)?;

@@ -2,7 +2,7 @@
 
 use super::lookup::{Getter, ignore_case};
 use crate::builtins::Args;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::value::compare::{Key, OrderOp, less, order, same_or_equal};
 use crate::value::sort::sort as sort_by;
 use crate::value::{List, Undefined, Value};
@@ -64,12 +64,7 @@ pub(super) fn dictsort<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'
     let dict = match value {
         Value::Dict(dict) => dict,
         Value::Undefined(undefined) => return Err(undefined.exception().into()),
-        other => {
-            return Err(Error::new(
-                ErrorKind::Attribute,
-                format!("'{}' object has no attribute 'items'", other.type_name()),
-            ));
-        }
+        other => return Err(super::html::no_items(&other)),
     };
     let mut keyed = Vec::with_capacity(dict.len());
     for (key, value) in dict.entries() {

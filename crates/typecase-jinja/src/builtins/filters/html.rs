@@ -142,20 +142,25 @@ fn named_reference(text: &str) -> Option<(usize, Cow<'static, str>)> {
         })
 }
 
+/// What `value.items()` raises where it is no dict.
+pub(super) fn no_items(value: &Value<'_>) -> Error {
+    match value {
+        // A tuple is what it has there.
+        Value::Object(object) if object.class == Class::Cycler => Error::type_error("'tuple' object is not callable"),
+        other => Error::new(
+            ErrorKind::Attribute,
+            format!("'{}' object has no attribute 'items'", other.type_name()),
+        ),
+    }
+}
+
 pub(super) fn xmlattr<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 'a>) -> Result<Value<'a>> {
     let [autospace] = args.bind("do_xmlattr", ["autospace"], 0)?;
     let dict = match value {
         Value::Dict(dict) => dict,
         Value::Undefined(undefined) => return Err(undefined.exception().into()),
         other => {
-            if matches!(other, Value::Object(object) if object.class == Class::Cycler) {
-                // A tuple is what it has there.
-                return Err(Error::type_error("'tuple' object is not callable"));
-            }
-            return Err(Error::new(
-                ErrorKind::Attribute,
-                format!("'{}' object has no attribute 'items'", other.type_name()),
-            ));
+            return Err(no_items(&other));
         }
     };
     let mut builder = TextBuilder::new();
