@@ -154,6 +154,12 @@ impl<'p> Compiler<'_, 'p> {
         Ok(match rest {
             [(op, span, right)] => Expr::Compare(Box::new(Compare {
                 op: *op,
+                needle: match (op, &first) {
+                    (CompareOp::In | CompareOp::NotIn, Expr::Const(Value::Str(needle))) => {
+                        Some(Box::new(Finder::new(needle.as_str())))
+                    }
+                    _ => None,
+                },
                 left: first,
                 right: self.expr(right, frame)?,
                 at: span.offset,
