@@ -78,7 +78,7 @@ pub(super) fn marks(format: &dyn Format, tokenizer: &Tokenizer, stop_ids: &[u32]
         let closing = after
             .iter()
             .find(special)
-            .filter(|id| !marks.opening.first().is_some_and(|first| first == *id));
+            .filter(|id| marks.opening.first().is_none_or(|first| first != *id));
         if let Some(&closing) = closing.filter(|_| !after.iter().any(|id| marks.closing.contains(id))) {
             marks.closing.push(closing);
         }
