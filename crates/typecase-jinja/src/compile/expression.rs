@@ -10,6 +10,7 @@ use crate::builtins::{filters, find, methods, tests};
 use crate::error::{Error, ErrorKind, Result};
 use crate::syntax::ast::{self, BinaryOp, CompareOp, Const, ExprKind, FilterCall, UnaryOp};
 use crate::value::{Arena, Origin, Text, Value, arith};
+use memchr::memmem::Finder;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
