@@ -132,3 +132,23 @@ fn no_id_is_known_to_the_code() {
     let model = Model::load(directory("moved", &edits)).expect("a consistent directory");
     assert_eq!(model.tokenizer().added_tokens().id("<|media_pad|>"), Some(2836));
 }
+
+#[test]
+fn a_template_of_the_request_needs_leave() {
+    use typecase::request::{ChatRequest, ParseOptions};
+    use typecase::value::Arena;
+    let body = r#"{"messages": [{"role": "user", "content": "Hi"}], "chat_template": "<{{ messages[0].content }}>"}"#;
+    let arena = Arena::new();
+    let mut bytes = body.as_bytes().to_vec();
+    let error = ChatRequest::parse(&mut bytes, &arena).expect_err("it is refused");
+    assert_eq!(
+        (error.fault(), error.path().to_string()),
+        (Fault::Client, "chat_template".to_owned())
+    );
+    let mut bytes = body.as_bytes().to_vec();
+    let options = ParseOptions::default().allow_template(true);
+    let request = ChatRequest::parse_with(&mut bytes, &arena, &options).expect("it is allowed");
+    let model = Model::demo().expect("the demo model");
+    let prompt = model.render(&request, &Default::default()).expect("a prompt");
+    assert_eq!(prompt.text(), "<Hi>");
+}
