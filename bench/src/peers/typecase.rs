@@ -99,16 +99,30 @@ impl Typecase {
         })
     }
 
-    fn render<'a>(&self, request: &ChatRequest<'a>, arena: &'a Arena) -> Result<Prompt<'a>, String> {
+    /// What the template is given of `request`.
+    fn template_arguments<'a>(&self, request: &ChatRequest<'a>) -> Result<TemplateArguments<'a>, String> {
         let mut arguments = TemplateArguments::from_request(request);
         if self.arguments == Arguments::Object {
-            arguments.messages = decode_arguments(arguments.messages, arena)?;
+            arguments.messages = decode_arguments(arguments.messages, request.arena())?;
         }
+        Ok(arguments)
+    }
+
+    fn render<'a>(
+        &self,
+        arguments: &TemplateArguments<'a>,
+        request: &ChatRequest<'a>,
+        arena: &'a Arena,
+    ) -> Result<Prompt<'a>, String> {
         let mut options = RenderOptions::default();
         options.now = self.now();
         self.format
-            .render_arguments(&arguments, request.value(), arena, &options)
+            .render_arguments(arguments, request.value(), arena, &options)
             .map_err(text)
+    }
+
+    fn render_request<'a>(&self, request: &ChatRequest<'a>) -> Result<Prompt<'a>, String> {
+        self.render(&self.template_arguments(request)?, request, request.arena())
     }
 
     /// The variables of the template, for the engine alone.
@@ -138,8 +152,7 @@ impl Typecase {
 
     fn output(&self, json: &str) -> Output {
         Kept::default().parse(json, |request| {
-            self.render(request, request.arena())
-                .map(|prompt| prompt.text().to_owned())
+            self.render_request(request).map(|prompt| prompt.text().to_owned())
         })?
     }
 
@@ -161,9 +174,7 @@ impl Typecase {
                 "typecase",
                 reference::verdict(&self.output(json), expected),
                 move || {
-                    let done = kept.parse(json, |request| {
-                        self.render(request, request.arena()).map(done_with).is_ok()
-                    });
+                    let done = kept.parse(json, |request| self.render_request(request).map(done_with).is_ok());
                     std::hint::black_box(done).ok();
                 },
             )],
@@ -171,10 +182,12 @@ impl Typecase {
                 let verdict = reference::verdict(&self.output(json), expected);
                 let contender = Contender::new("typecase", verdict, move || {
                     let done = kept.parse_beside(json, |request, scratch| {
+                        let arguments = self.template_arguments(request)?;
                         for _ in 0..RENDERS_PER_PARSE {
-                            self.render(request, scratch).map(done_with).ok();
+                            self.render(&arguments, request, scratch).map(done_with).ok();
                             scratch.reset();
                         }
+                        Ok::<(), String>(())
                     });
                     std::hint::black_box(done).ok();
                 });
