@@ -28,7 +28,9 @@ impl<'py> Ids<'py> {
         if object.is_instance_of::<PyTuple>() {
             return Ok(Ids::Owned(object.extract()?));
         }
-        let Ok(view) = PyMemoryView::from(object) else {
+        // `typecase.Tokens` has the buffer protocol itself from Python 3.12 on, and its memory in `ids` before.
+        let view = PyMemoryView::from(object).or_else(|_| PyMemoryView::from(&object.getattr("ids")?));
+        let Ok(view) = view else {
             return match object.extract() {
                 Ok(ids) => Ok(Ids::Owned(ids)),
                 Err(error) if error.is_instance_of::<PyTypeError>(object.py()) => Err(PyTypeError::new_err(
@@ -39,7 +41,7 @@ impl<'py> Ids<'py> {
         };
         let format: String = view.getattr("format")?.extract()?;
         let width: usize = view.getattr("itemsize")?.extract()?;
-        let bytes = view.call_method0("tobytes")?.cast_into::<PyBytes>()?;
+        let bytes = contents(&view)?;
         match (format.trim_start_matches(['@', '=', '<']), width) {
             ("I" | "L", 4) => Ok(Ids::Buffer(bytes)),
             ("i" | "l", 4) => narrow(bytes.as_bytes().as_chunks().0, |chunk| {
@@ -62,6 +64,17 @@ impl<'py> Ids<'py> {
             Ids::Owned(ids) => Cow::Borrowed(ids),
         }
     }
+}
+
+/// The bytes of a buffer: those of the `bytes` that it is a view of, where it is one of the whole, else a copy.
+fn contents<'py>(view: &Bound<'py, PyMemoryView>) -> PyResult<Bound<'py, PyBytes>> {
+    if let Ok(bytes) = view.getattr("obj")?.cast_into::<PyBytes>()
+        && view.getattr("c_contiguous")?.is_truthy()?
+        && view.getattr("nbytes")?.extract::<usize>()? == bytes.as_bytes().len()
+    {
+        return Ok(bytes);
+    }
+    Ok(view.call_method0("tobytes")?.cast_into::<PyBytes>()?)
 }
 
 fn narrow<'py, const N: usize>(chunks: &[[u8; N]], read: impl Fn(&[u8; N]) -> i64) -> PyResult<Ids<'py>> {

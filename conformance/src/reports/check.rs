@@ -57,15 +57,15 @@ fn one(case: &Case<'_>, name: &str, value: Value<'_>, got: &Got) -> Verdict {
         "process_survives" | "no_fallback" => return Holds,
         "bounded_seconds" => return bounded(case, value),
         "reported" => return Later(SERVE),
-        "engines" | "ids_outside_placeholders_unchanged" | "no_decode" => return Later(ENGINE),
+        "engines" => return super::engine::engines(case, value),
         "health_answers_within_ms" | "refused_early_when_over" => return Later(SERVER),
         "decodes_to_text"
         | "token_mask_follows_spans"
         | "mask_covers"
         | "mask_excludes"
         | "mask_option"
-        | "mask_survives_expansion"
         | "ids_equal_reference" => return Later(TOKENIZER),
+        "mask_survives_expansion" => return Later(ENGINE),
         "incremental_equals_full" => return Later("incremental rendering"),
         _ => {}
     }

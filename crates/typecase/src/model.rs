@@ -1,10 +1,12 @@
 //! A model directory: what ties format, tokenizer and media together.
 
 mod files;
+mod media;
 pub(crate) mod special_tokens;
 mod templates;
 
 pub use files::ModelFiles;
+pub use media::ModelMedia;
 pub use templates::NamedTemplate;
 
 use crate::format::chat_template::ChatTemplates;
@@ -28,6 +30,7 @@ pub struct Model {
     stop_ids: Vec<u32>,
     language: Language,
     tokenizer: Tokenizer,
+    media: Option<ModelMedia>,
 }
 
 /// What the model's prompts are written in.
@@ -97,6 +100,7 @@ impl Model {
         let tokenizer = Tokenizer::from_files(&files)?;
         let stop_ids = stop_ids(&files, parsed, &special_tokens, &tokenizer)?;
         check_placeholders(&files, model_type.as_deref(), parsed, &tokenizer)?;
+        let media = ModelMedia::load(&files, parsed, &tokenizer)?;
         Ok(Model {
             files,
             config,
@@ -107,6 +111,7 @@ impl Model {
             stop_ids,
             language,
             tokenizer,
+            media,
         })
     }
 
@@ -128,9 +133,14 @@ impl Model {
     /// The prompt of a request.
     ///
     /// # Errors
-    /// As [`format`](Self::format) and [`Format::render`].
+    /// As [`format`](Self::format) and [`Format::render`]; [`ErrorKind::MediaCount`] (client) if a template of a model
+    /// that takes media does not write one placeholder per item.
     pub fn render<'a>(&self, request: &ChatRequest<'a>, options: &RenderOptions) -> Result<Prompt<'a>> {
-        self.format(request)?.render(request, options)
+        let mut prompt = self.format(request)?.render(request, options)?;
+        if let (Language::Templates(_), Some(media)) = (&self.language, &self.media) {
+            media.locate(request, &mut prompt)?;
+        }
+        Ok(prompt)
     }
 
     /// The tokens of a prompt with where each came from: message, role, field, loss mask.

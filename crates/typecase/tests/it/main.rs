@@ -3,6 +3,7 @@
 mod arrows;
 mod injection;
 mod kimi_k3;
+mod media_places;
 mod model_load;
 mod oracle;
 mod origins;
