@@ -122,6 +122,11 @@ def test_pickling(model):
     assert pickle.loads(pickle.dumps(tokens)) == tokens
     assert pickle.loads(pickle.dumps(model)).tokenize(REQUEST) == tokens
     assert typecase.Tokens(tokens.ids) == tokens.tolist()
+    prompt = model.render(REQUEST)
+    copy = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(prompt))))
+    assert model.encode(copy) == tokens
+    for name in ("text", "segments", "provenance", "media", "generation_stub"):
+        assert getattr(copy, name) == getattr(prompt, name)
 
 
 def test_where_tokens_came_from(model):

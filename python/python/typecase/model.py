@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from typecase import _typecase
@@ -94,6 +95,14 @@ class Prompt:
 
     def __repr__(self) -> str:
         return f"Prompt({self.text!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = ("text", "segments", "provenance", "media", "generation_stub", "request")
+        return _unpickled, ({name: getattr(self._prompt, name) for name in fields}, self._now)
+
+
+def _unpickled(fields: dict[str, Any], now: tuple[int, int, int]) -> Prompt:
+    return Prompt(SimpleNamespace(**fields), now)  # type: ignore[arg-type]
 
 
 class Model:

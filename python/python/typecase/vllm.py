@@ -67,15 +67,13 @@ class Adapter:
         the very object given where there is nothing to do. Raises :class:`typecase.RequestError` if there are not as
         many placeholders as images, :class:`typecase.ModelError` if the checkpoint's metadata is wrong.
         """
-        data = multi_modal_data or {}
-        counts = {
-            "images": count(data.get("image")),
-            "vision_chunks": count(data.get("vision_chunk")),
-        }
-        if not any(counts.values()):
+        if not multi_modal_data:
+            return ids
+        images, chunks = count(multi_modal_data.get("image")), count(multi_modal_data.get("vision_chunk"))
+        if images == chunks == 0:
             return ids
         adapter = self._resolve()
-        return ids if adapter is None else adapter.prompt_ids(ids, **counts)
+        return ids if adapter is None else adapter.prompt_ids(ids, images=images, vision_chunks=chunks)
 
     def tokens_prompt(
         self, ids: Any, multi_modal_data: Mapping[str, Any] | None = None, **fields: Any
