@@ -17,7 +17,7 @@ else
         echo "installing what the tests of the Python package need into $environment"
         "$PYTHON" -m venv --clear "$environment"
         "$environment/bin/python" -m pip install --quiet --disable-pip-version-check \
-            -r python/tests/requirements.txt jinja2 numpy transformers==5.23.0
+            -r python/tests/requirements.txt jinja2 numpy "transformers==5.23.0; python_version >= '3.11'"
         cp python/tests/requirements.txt "$environment/requirements.txt"
     fi
 fi

@@ -1,10 +1,11 @@
 //! Token ids in and out.
 //!
-//! In: anything with a buffer of 32-bit or 64-bit integers (`array`, numpy, `memoryview`, [`Tokens`](crate::tokens)), or
+//! In: anything with a buffer of 32-bit or 64-bit integers (`array`, numpy, `memoryview`, `typecase.Tokens`), or
 //! a sequence of `int`. Out: `bytes` that hold 32-bit integers, of which `memoryview(..).cast("I")` is a typed view.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyList, PyMemoryView, PyTuple};
 use std::borrow::Cow;
 
@@ -18,15 +19,8 @@ pub(crate) enum Ids<'py> {
 
 impl<'py> Ids<'py> {
     pub(crate) fn read(object: &Bound<'py, PyAny>) -> PyResult<Self> {
-        if let Ok(list) = object.cast::<PyList>() {
-            return list
-                .iter()
-                .map(|id| id.extract())
-                .collect::<PyResult<_>>()
-                .map(Ids::Owned);
-        }
-        if object.is_instance_of::<PyTuple>() {
-            return Ok(Ids::Owned(object.extract()?));
+        if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+            return packed(object);
         }
         // `typecase.Tokens` has the buffer protocol itself from Python 3.12 on, and its memory in `ids` before.
         let view = PyMemoryView::from(object).or_else(|_| PyMemoryView::from(&object.getattr("ids")?));
@@ -64,6 +58,16 @@ impl<'py> Ids<'py> {
             Ids::Owned(ids) => Cow::Borrowed(ids),
         }
     }
+}
+
+/// The ids of a list or tuple. Python's own `array` reads them some three times faster than one by one through the
+/// stable ABI.
+fn packed<'py>(sequence: &Bound<'py, PyAny>) -> PyResult<Ids<'py>> {
+    static ARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let py = sequence.py();
+    let array = ARRAY.get_or_try_init(py, || py.import("array")?.getattr("array").map(Bound::unbind))?;
+    let array = array.bind(py).call1(("I", sequence))?;
+    Ok(Ids::Buffer(contents(&PyMemoryView::from(&array)?)?))
 }
 
 /// The bytes of a buffer: those of the `bytes` that it is a view of, where it is one of the whole, else a copy.
