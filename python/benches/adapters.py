@@ -61,7 +61,7 @@ def dynamo(wheel: str) -> Any:
 def microseconds(call: Any) -> float:
     timer = timeit.Timer(call)
     number, took = timer.autorange()
-    rounds = max(5, round(1.0 / max(took, 1e-3)))
+    rounds = max(5, round(0.3 / max(took, 1e-3)))
     return min(timer.repeat(rounds, number)) / number * 1e6
 
 
