@@ -56,7 +56,7 @@ fn one(case: &Case<'_>, name: &str, value: Value<'_>, got: &Got) -> Verdict {
         "process_survives" | "no_fallback" => return Holds,
         "bounded_seconds" => return bounded(case, value),
         "reported" => return Later(SERVE),
-        "engines" | "ids_outside_placeholders_unchanged" | "no_decode" => return Later(ENGINE),
+        "engines" => return super::engine::engines(case, value),
         "health_answers_within_ms" | "refused_early_when_over" => return Later(SERVER),
         "mask_option" => return Later("serve mode"),
         "mask_survives_expansion" => return Later(ENGINE),

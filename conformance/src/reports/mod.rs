@@ -1,9 +1,10 @@
 //! Cases made after public reports of people who render chat prompts for a living, in exact mode.
 //!
 //! A case holds if everything holds that it expects of exact mode. What cannot be decided without serve mode, a
-//! tokenizer, adapters or a server is counted as skipped, by the name of the case and what is missing.
+//! tokenizer or a server is counted as skipped, by the name of the case and what is missing.
 
 mod check;
+mod engine;
 mod request;
 mod subject;
 mod tokens;
@@ -109,13 +110,15 @@ fn run_case(case: &Case<'_>) -> (Option<Outcome>, Vec<String>) {
     if field("expect_exact").is_some() && field("expect").is_some() {
         later.push("whose other half is decided in serve mode".to_owned());
     }
-    if case.value.lookup("engine").is_some() {
-        return (None, vec!["which wait for worker adapters".to_owned()]);
-    }
-    let Some(got) = case.render(None, None) else {
-        return (Some(Outcome::Different("describes no request".to_owned())), later);
+    let (verdicts, refused) = match case.value.lookup("engine") {
+        Some(engine) => (engine::adapt(case, engine, expected), false),
+        None => {
+            let Some(got) = case.render(None, None) else {
+                return (Some(Outcome::Different("describes no request".to_owned())), later);
+            };
+            (check(case, expected, &got), matches!(got, Got::Refused(_)))
+        }
     };
-    let verdicts = check(case, expected, &got);
     let mut fails = Vec::new();
     let mut holds = 0;
     for (name, verdict) in verdicts {
@@ -127,11 +130,11 @@ fn run_case(case: &Case<'_>) -> (Option<Outcome>, Vec<String>) {
     }
     later.sort_unstable();
     later.dedup();
-    let outcome = match (fails.is_empty(), holds, &got) {
+    let outcome = match (fails.is_empty(), holds, refused) {
         (false, _, _) => Some(Outcome::Different(fails.join("\n"))),
         (true, 0, _) => None,
-        (true, _, Got::Refused(_)) => Some(Outcome::BothRefuse),
-        (true, _, Got::Prompt(_)) => Some(Outcome::Equal),
+        (true, _, true) => Some(Outcome::BothRefuse),
+        (true, _, false) => Some(Outcome::Equal),
     };
     (outcome, later)
 }

@@ -56,7 +56,7 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    fn new(err: &Error, at_load: bool) -> Self {
+    pub(super) fn new(err: &Error, at_load: bool) -> Self {
         Failure {
             refusal: exact::refusal(err),
             fault: err.fault(),
@@ -188,7 +188,7 @@ fn render_native(
 }
 
 /// Arguments as a request: `kwargs` has another name there.
-fn as_request(arguments: &str) -> String {
+pub(super) fn as_request(arguments: &str) -> String {
     let arena = Arena::new();
     let fields = json::parse_str(arguments, &arena)
         .ok()

@@ -1,11 +1,13 @@
 //! A model directory: what ties format, tokenizer and media together.
 
 mod files;
+mod media;
 pub(crate) mod special_tokens;
 mod templates;
 mod turn_probe;
 
 pub use files::ModelFiles;
+pub use media::ModelMedia;
 pub use templates::NamedTemplate;
 
 use crate::format::chat_template::{ChatTemplate, ChatTemplates};
@@ -32,6 +34,7 @@ pub struct Model {
     tokenizer: Tokenizer,
     /// Made when first asked for: only training wants masks.
     turn_marks: OnceLock<TurnMarks>,
+    media: Option<ModelMedia>,
 }
 
 /// What the model's prompts are written in.
@@ -101,6 +104,7 @@ impl Model {
         let tokenizer = Tokenizer::from_files(&files)?;
         let stop_ids = stop_ids(&files, parsed, &special_tokens, &tokenizer)?;
         check_placeholders(&files, model_type.as_deref(), parsed, &tokenizer)?;
+        let media = ModelMedia::load(&files, parsed, &tokenizer)?;
         Ok(Model {
             files,
             config,
@@ -112,6 +116,7 @@ impl Model {
             language,
             tokenizer,
             turn_marks: OnceLock::new(),
+            media,
         })
     }
 
@@ -149,13 +154,25 @@ impl Model {
     /// The prompt of a request; by the template that it brings, if it was read with leave to bring one.
     ///
     /// # Errors
-    /// As [`format`](Self::format) and [`Format::render`]; a template of the request that does not compile.
+    /// As [`format`](Self::format) and [`Format::render`]; a template of the request that does not compile;
+    /// [`ErrorKind::MediaCount`] (client) if a template of a model that takes media does not write one placeholder per item.
     pub fn render<'a>(&self, request: &ChatRequest<'a>, options: &RenderOptions) -> Result<Prompt<'a>> {
-        if let Some(source) = request.own_template() {
-            let names = self.special_tokens.iter().cloned().collect();
-            return ChatTemplate::compile(source, names)?.render(request, options);
+        let own = match request.own_template() {
+            Some(source) => {
+                let names = self.special_tokens.iter().cloned().collect();
+                Some(ChatTemplate::compile(source, names)?)
+            }
+            None => None,
+        };
+        let mut prompt = match &own {
+            Some(template) => template.render(request, options)?,
+            None => self.format(request)?.render(request, options)?,
+        };
+        let is_template = own.is_some() || matches!(self.language, Language::Templates(_));
+        if let (true, Some(media)) = (is_template, &self.media) {
+            media.locate(request, &mut prompt)?;
         }
-        self.format(request)?.render(request, options)
+        Ok(prompt)
     }
 
     /// The tokens of a prompt with where each came from: message, role, field, loss mask.

@@ -4,6 +4,7 @@ mod arrows;
 mod injection;
 mod kimi_k3;
 mod masks;
+mod media_places;
 mod model_load;
 mod oracle;
 mod origins;
