@@ -6,7 +6,7 @@
 use super::ModelFiles;
 use crate::engine::{ExpandedPrompt, expand};
 use crate::media::{self, Anchor, Anchors, Contract, Family, Media, Vocabulary};
-use crate::prompt::{MediaItem, Modality, Prompt, SpecialTokens, Writer};
+use crate::prompt::{MediaItem, Modality, Prompt, SpecialTokens};
 use crate::request::{ChatRequest, Content, Part, PartKind};
 use crate::tokenizer::{EncodeOptions, Tokenizer};
 use crate::{Error, ErrorKind, Result};
@@ -170,12 +170,7 @@ fn spelling(item: &media::ItemContract) -> &'static str {
 
 /// The markers in the text of a prompt all of whose bytes the template or trusted configuration wrote.
 fn markers(contract: &'static Contract, prompt: &Prompt<'_>) -> Vec<Place> {
-    let runs = prompt.provenance().runs();
-    let trusted = |range: &Range<usize>| {
-        let first = runs.partition_point(|run| run.end <= range.start);
-        let last = runs.partition_point(|run| run.end < range.end);
-        (runs[first..].iter().take(last + 1 - first)).all(|run| !matches!(run.writer, Writer::Request(_)))
-    };
+    let trusted = |range: &Range<usize>| prompt.provenance().is_trusted(range);
     let mut places: Vec<Place> = Vec::new();
     for item in contract.items {
         let spelling = spelling(item);

@@ -415,7 +415,7 @@ fn request_ranges(prompt: &Prompt<'_>) -> Vec<Range<usize>> {
     let provenance = prompt.provenance();
     let roles = role_origins(provenance.request());
     let is_role = |origin: Origin| roles.binary_search(&provenance.origin_in_request(origin)).is_ok();
-    let mut ranges: Vec<Range<usize>> = Vec::with_capacity(provenance.runs().len() / 2);
+    let mut ranges: Vec<Range<usize>> = Vec::with_capacity(provenance.ranges().len() / 2);
     for (range, writer) in provenance.ranges() {
         let Writer::Request(origin) = writer else { continue };
         if ROLES.contains(&&prompt.text()[range.clone()]) && is_role(origin) {
