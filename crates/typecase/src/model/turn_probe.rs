@@ -21,6 +21,9 @@ const SWITCHES: &[&str] = &[
 /// What is said in the probes, and found again.
 const SAID: &str = "quux";
 
+/// What the next message says: behind it other turns close.
+const ANSWERED: &str = "wibble";
+
 /// The tokens of a rendered probe.
 struct Probe {
     text: String,
@@ -60,12 +63,12 @@ pub(super) fn marks(format: &dyn Format, tokenizer: &Tokenizer, stop_ids: &[u32]
         format!(
             r#"{{"role": "user", "content": "x"}}, {{"role": "assistant", "content": "", "tool_calls": [{{"id": "call00001",
             "type": "function", "function": {{"name": "f", "arguments": {arguments}}}}}]}},
-            {{"role": "tool", "tool_call_id": "call00001", "name": "f", "content": "y"}}"#
+            {{"role": "tool", "tool_call_id": "call00001", "name": "f", "content": "{ANSWERED}"}}"#
         )
     };
     let conversations = [
         said.clone(),
-        format!(r#"{said}, {{"role": "user", "content": "y"}}"#),
+        format!(r#"{said}, {{"role": "user", "content": "{ANSWERED}"}}"#),
         call(&format!(r#"{{"k": "{SAID}"}}"#)),
         call(&format!(r#""{{\"k\": \"{SAID}\"}}""#)),
     ];
@@ -120,10 +123,15 @@ impl Probe {
         self.ids[first..].to_vec()
     }
 
-    /// The tokens behind what was said.
+    /// The tokens behind what was said, up to what the next message says.
     fn after_said(&self) -> Vec<u32> {
-        self.text
-            .rfind(SAID)
-            .map_or(Vec::new(), |at| self.from(at + SAID.len()))
+        let Some(said) = self.text.rfind(SAID).map(|at| at + SAID.len()) else {
+            return Vec::new();
+        };
+        let mut after = self.from(said);
+        if let Some(answered) = self.text[said..].find(ANSWERED) {
+            after.truncate(after.len() - self.from(said + answered).len());
+        }
+        after
     }
 }

@@ -146,6 +146,18 @@ fn gpt_oss_learns_channels_and_not_who_answers_a_call() {
             "<|channel|>final<|message|>delta<|return|>"
         ]
     );
+    // Each message of the model is a turn of its own; a call that no answer follows keeps its thoughts.
+    let mut open = calls();
+    let messages = open.as_array_mut().expect("a list");
+    messages.pop();
+    messages[1]["thinking"] = json!("epsilon");
+    assert_eq!(
+        learned(&model, open),
+        [
+            "<|channel|>analysis<|message|>epsilon<|end|>",
+            " to=functions.look_up<|channel|>commentary json<|message|>{\"key\": \"beta\"}<|call|>"
+        ]
+    );
 }
 
 #[test]
