@@ -51,9 +51,9 @@ impl Color {
 }
 
 /// What requests are rendered with.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Source {
-    /// A model directory. Without it, and without --template, the embedded demo model is used: Kimi K3's format, a
+    /// A model directory, or a Hugging Face hub id: `organization/name` or `organization/name@revision`. Without it, and without --template, the embedded demo model is used: Kimi K3's format, a
     /// small vocabulary of its own.
     #[arg(long, value_name = "DIR")]
     pub(crate) model: Option<PathBuf>,

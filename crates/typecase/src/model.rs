@@ -1,10 +1,16 @@
 //! A model directory: what ties format, tokenizer and media together.
 
 mod files;
+#[cfg(feature = "hub")]
+mod hub;
+mod hub_failure;
 pub(crate) mod special_tokens;
 mod templates;
 
 pub use files::ModelFiles;
+#[cfg(feature = "hub")]
+pub use hub::Hub;
+pub use hub_failure::HubFailure;
 pub use templates::NamedTemplate;
 
 use crate::format::chat_template::ChatTemplates;
@@ -45,13 +51,15 @@ const CONFIG: &str = "config.json";
 const PLACEHOLDERS: &[(&str, &str, &str)] = &[("kimi_k3", "<|media_pad|>", "media_placeholder_token_id")];
 
 impl Model {
-    /// Opens a model directory.
+    /// Opens a model directory. With the feature `hub`, what is none but has the form of a Hugging Face hub id
+    /// (`organization/name`, `organization/name@revision`) is had from there, as the environment says (`HF_HOME`,
+    /// `HF_HUB_CACHE`, `HF_HUB_OFFLINE`, ...).
     ///
     /// # Errors
     /// Server faults that name the file: one that is missing or broken, a vocabulary of no known kind, a media
-    /// placeholder that is not the one id that `config.json` says.
-    pub fn load(directory: impl AsRef<Path>) -> Result<Self> {
-        Self::from_files(ModelFiles::directory(directory.as_ref())?)
+    /// placeholder that is not the one id that `config.json` says. [`ErrorKind::ModelFromHub`] if it is not to be had.
+    pub fn load(model: impl AsRef<Path>) -> Result<Self> {
+        Self::from_files(ModelFiles::open(model.as_ref())?)
     }
 
     /// The small model that comes with this crate: Kimi K3's layout and control tokens, with a vocabulary of its own of

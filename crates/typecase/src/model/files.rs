@@ -29,6 +29,21 @@ const DEMO: &[(&str, &str)] = &[
 ];
 
 impl ModelFiles {
+    /// The files of a model, given by its directory or, with the feature `hub`, its Hugging Face hub id.
+    ///
+    /// # Errors
+    /// As [`directory`](Self::directory), or [`ErrorKind::ModelFromHub`] (server).
+    pub fn open(model: &Path) -> Result<Self> {
+        #[cfg(feature = "hub")]
+        if let Some(id) = model.to_str()
+            && !model.exists()
+            && super::hub::HubId::parse(id).is_ok()
+        {
+            return super::Hub::from_env().files(id);
+        }
+        Self::directory(model)
+    }
+
     /// The files in `directory`.
     ///
     /// # Errors
