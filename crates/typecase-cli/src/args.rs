@@ -53,9 +53,10 @@ impl Color {
 /// What requests are rendered with.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Source {
-    /// A model directory, or a Hugging Face hub id: `organization/name` or `organization/name@revision`. Without it, and without --template, the embedded demo model is used: Kimi K3's format, a
-    /// small vocabulary of its own.
-    #[arg(long, value_name = "DIR")]
+    /// A model directory, a GGUF file, or a Hugging Face hub id: `organization/name` or `organization/name@revision`.
+    /// Without it, and without --template, the embedded demo model is used: Kimi K3's format, a small vocabulary of its
+    /// own.
+    #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<PathBuf>,
     /// A chat template: instead of the model's own, or without any model, and then without ids.
     #[arg(long, value_name = "FILE.jinja")]
@@ -283,9 +284,17 @@ const BATCH_HELP: &str = "\
 Examples:
   typecase batch --model /models/Qwen3-8B in.jsonl out.jsonl
   typecase batch --model /models/Qwen3-8B --fields ids,mask --resume in.jsonl out.jsonl
+  typecase batch --model Qwen/Qwen3-8B --fields ids,labels train.parquet tokens.parquet
   typecase batch --template chat_template.jinja --fields text in.jsonl out.jsonl
 
-Every line of the input is a request; empty lines are passed over. Every request gives one row, in the order of the input:
+Every line of the input is a request; empty lines are passed over. With the name *.parquet every row is one: its columns
+messages, tools, tool_choice, documents, chat_template_kwargs, ... are the fields of the request, other columns are passed
+over. A column of strings holds JSON (messages, tools, documents, ...), or Arrow holds the value itself: lists are arrays,
+structs and maps objects. A null in a struct or a cell is a field that is not there, since whoever wrote the file had to
+give all rows the same fields; nulls in lists, maps and JSON strings stay.
+
+Every request gives one row, in the order of the input, as JSON or, with the name *.parquet, in columns (ids: list of
+uint32, mask: list of uint8, labels: list of int64, messages: list of int32):
   row              its number, counted from 0
   text             the prompt
   ids              the token ids
@@ -293,22 +302,27 @@ Every line of the input is a request; empty lines are passed over. Every request
   mask             for each id 1 if the assistant wrote it or it ends its turn, else 0
   labels           the ids where the mask is 1, else -100
   messages         for each id the message it belongs to, or -1
-A request that is refused gives {row, error: {message, type, param, code}} and the run goes on. `row` is always there;
-the others are those of --fields. Fields may be added, never removed.
+A request that is refused gives {row, error: {message, type, param, code}} and the run goes on. `row` is always there,
+in Parquet `error` too (null where there is none); the others are those of --fields. Fields may be added, never removed.
 
-Memory does not grow with the input. A run that was killed is taken up with --resume: the rows that are whole are kept,
-and the requests that they came from passed over. The time that templates see is that of the start unless --now pins it.
+Memory does not grow with the input. A run that was killed is taken up with --resume, which ends in the same output: rows
+that are whole are kept, and the requests that they came from read again, but not rendered. OUT.manifest.json says what a
+run was made with: if flags, model, template or input are others than at its beginning, --resume refuses. It is written
+every two seconds, after the rows that it speaks of are safely on the disk: a power cut costs what came after. It may be
+removed when the run is done. A Parquet output is kept as OUT.parts/ until it is complete. The time that templates see is
+that of the first start unless --now pins it.
 
 Exit status: 0 all done, 1 some request was refused, 2 could not run.";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = BATCH_HELP)]
 pub(crate) struct Batch {
-    /// One request per line; `-` is standard input.
-    #[arg(value_name = "IN.jsonl")]
+    /// One request per line, or in *.parquet per row; `-` is JSONL from standard input.
+    #[arg(value_name = "IN")]
     pub(crate) input: PathBuf,
-    /// Where the rows go; it must not be there yet, unless --resume or --overwrite is given. `-` is standard output.
-    #[arg(value_name = "OUT.jsonl")]
+    /// Where the rows go, as JSONL or to *.parquet; it must not be there yet, unless --resume or --overwrite is given. `-` is
+    /// JSONL to standard output.
+    #[arg(value_name = "OUT")]
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) source: Source,

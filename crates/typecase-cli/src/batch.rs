@@ -252,11 +252,7 @@ fn pipeline(input: Box<dyn Input>, work: &Work<'_>, writer: Writer<'_>, threads:
 }
 
 /// Passes the chunks on, until the input or the writer ends.
-fn feed(
-    mut input: Box<dyn Input>,
-    jobs: &SyncSender<Job>,
-    slots: &SyncSender<Receiver<Result<Done>>>,
-) -> Result<()> {
+fn feed(mut input: Box<dyn Input>, jobs: &SyncSender<Job>, slots: &SyncSender<Receiver<Result<Done>>>) -> Result<()> {
     let mut next = 0;
     while let Some(chunk) = input.next()? {
         let first = next;
@@ -304,13 +300,17 @@ fn done(chunk: Chunk, first: u64, work: &Work<'_>, arena: &mut Arena) -> Result<
     let rows = match work.kind {
         FileKind::Jsonl => {
             let mut rows = Lines::default();
-            chunk.requests.for_each(|request, broken| one(request, broken, &mut rows))?;
+            chunk
+                .requests
+                .for_each(|request, broken| one(request, broken, &mut rows))?;
             rows.0
         }
         #[cfg(feature = "parquet")]
         FileKind::Parquet => {
             let mut rows = parquet::RowGroup::new(work.row_writer.fields())?;
-            chunk.requests.for_each(|request, broken| one(request, broken, &mut rows))?;
+            chunk
+                .requests
+                .for_each(|request, broken| one(request, broken, &mut rows))?;
             rows.finish()?
         }
         #[cfg(not(feature = "parquet"))]
@@ -342,11 +342,7 @@ struct Writer<'o> {
 impl Writer<'_> {
     /// Writes the rows as their slots are filled. Whole chunks only, so that a run that is killed leaves one torn row at
     /// most.
-    fn write(
-        mut self,
-        in_order: Receiver<Receiver<Result<Done>>>,
-        checkpoints: SyncSender<Manifest>,
-    ) -> Result<Self> {
+    fn write(mut self, in_order: Receiver<Receiver<Result<Done>>>, checkpoints: SyncSender<Manifest>) -> Result<Self> {
         self.manifest.progress = Progress {
             refused: self.kept.refused,
             ..Progress::default()

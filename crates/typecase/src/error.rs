@@ -541,7 +541,9 @@ impl fmt::Display for ErrorKind {
             }
             Self::UnknownId { id } => write!(f, "the vocabulary has no token with the id {id}"),
             Self::NoModelDirectory { directory } => write!(f, "{directory} is no directory"),
-            Self::ModelFromHub { id, failure } => write!(f, "{id} is no directory, nor to be had from the hub: {failure}"),
+            Self::ModelFromHub { id, failure } => {
+                write!(f, "{id} is no directory, nor to be had from the hub: {failure}")
+            }
             Self::MissingModelFile { file } => write!(f, "{file} is missing"),
             Self::BrokenModelFile { file, reason } => write!(f, "{file}: {reason}"),
             Self::NoFormat { model, model_type } => {

@@ -1,6 +1,8 @@
 //! A model directory: what ties format, tokenizer and media together.
 
 mod files;
+#[cfg(feature = "gguf")]
+mod gguf;
 #[cfg(feature = "hub")]
 mod hub;
 mod hub_failure;
@@ -53,7 +55,7 @@ const PLACEHOLDERS: &[(&str, &str, &str)] = &[("kimi_k3", "<|media_pad|>", "medi
 impl Model {
     /// Opens a model directory. With the feature `hub`, what is none but has the form of a Hugging Face hub id
     /// (`organization/name`, `organization/name@revision`) is had from there, as the environment says (`HF_HOME`,
-    /// `HF_HUB_CACHE`, `HF_HUB_OFFLINE`, ...).
+    /// `HF_HUB_CACHE`, `HF_HUB_OFFLINE`, ...). With the feature `gguf`, a file `*.gguf` is one too.
     ///
     /// # Errors
     /// Server faults that name the file: one that is missing or broken, a vocabulary of no known kind, a media

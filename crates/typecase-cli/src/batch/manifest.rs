@@ -73,7 +73,11 @@ impl Manifest {
     pub(super) fn new(args: &Batch, kinds: (FileKind, FileKind), renderer: &Renderer, now: LocalTime) -> Result<Self> {
         let source = &args.source;
         let fields: Vec<String> = args.fields.iter().map(value_name).collect();
-        let special: Vec<String> = source.special.iter().map(|(name, token)| format!("{name}={token}")).collect();
+        let special: Vec<String> = source
+            .special
+            .iter()
+            .map(|(name, token)| format!("{name}={token}"))
+            .collect();
         let template = match &source.template {
             Some(file) => digest_of([fs::read(file).with_context(|| file.display().to_string())?]),
             None => "none".to_owned(),
@@ -85,14 +89,26 @@ impl Manifest {
             ("the model", model_digest(renderer)?),
             ("the template", template),
             ("--fields", fields.join(",")),
-            ("--format", source.format.as_ref().map_or("none".to_owned(), value_name::<FormatName>)),
-            ("--template-name", source.template_name.clone().unwrap_or("none".to_owned())),
+            (
+                "--format",
+                source
+                    .format
+                    .as_ref()
+                    .map_or("none".to_owned(), value_name::<FormatName>),
+            ),
+            (
+                "--template-name",
+                source.template_name.clone().unwrap_or("none".to_owned()),
+            ),
             ("--special", special.join(" ")),
             ("--profile", value_name::<Profile>(&source.profile)),
             ("--trust", value_name::<Trust>(&source.trust)),
         ];
         Ok(Manifest {
-            made_with: made_with.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            made_with: made_with
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
             now: Now {
                 time: now_text(now),
                 utc_offset_seconds: now.utc_offset_seconds,
@@ -165,11 +181,17 @@ pub(super) fn sync_folder_of(file: &Path) -> io::Result<()> {
         _ => Path::new("."),
     };
     // Elsewhere folders cannot be opened, and the system sees to it.
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    if cfg!(unix) {
+        File::open(folder)?.sync_all()
+    } else {
+        Ok(())
+    }
 }
 
 fn value_name<V: ValueEnum>(value: &V) -> String {
-    value.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
+    value
+        .to_possible_value()
+        .map_or(String::new(), |value| value.get_name().to_owned())
 }
 
 fn now_text(now: LocalTime) -> String {

@@ -1,7 +1,7 @@
 //! Where rows go.
 
-use super::{FileKind, output_parts};
 use super::manifest::Progress;
+use super::{FileKind, output_parts};
 use crate::args::Field;
 use crate::input::is_standard;
 use anyhow::{Context, Result, bail};
@@ -74,7 +74,10 @@ pub(super) fn remove(file: &Path) -> io::Result<()> {
         output_parts(file).map_or(Ok(()), fs::remove_dir_all),
     ];
     let is_failure = |err: &io::Error| err.kind() != io::ErrorKind::NotFound;
-    removed.into_iter().find_map(|removed| removed.err().filter(is_failure)).map_or(Ok(()), Err)
+    removed
+        .into_iter()
+        .find_map(|removed| removed.err().filter(is_failure))
+        .map_or(Ok(()), Err)
 }
 
 /// Standard output, which cannot be taken up.

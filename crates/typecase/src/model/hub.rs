@@ -101,7 +101,11 @@ impl Hub {
         let snapshots = Snapshots::new(cache, &model);
         if self.offline {
             let cached = snapshots.cached();
-            let cached = cached.ok_or_else(|| failed(HubFailure::NotCached { cache: cache.display().to_string() }))?;
+            let cached = cached.ok_or_else(|| {
+                failed(HubFailure::NotCached {
+                    cache: cache.display().to_string(),
+                })
+            })?;
             return ModelFiles::directory(&cached);
         }
         match self.fetch(cache, &model, &snapshots) {
@@ -197,7 +201,8 @@ impl<'i> HubId<'i> {
             if part.is_empty() || !part.chars().all(is_word) {
                 return Err("its parts are letters, digits, `-`, `_` and `.`");
             }
-            if part.starts_with(['-', '.']) || part.ends_with(['-', '.']) || part.contains("--") || part.contains("..") {
+            if part.starts_with(['-', '.']) || part.ends_with(['-', '.']) || part.contains("--") || part.contains("..")
+            {
                 return Err("its parts neither begin nor end with `-` or `.`, nor have two in a row");
             }
         }
@@ -255,7 +260,9 @@ fn set(variable: &str) -> Option<String> {
 }
 
 fn is_true(value: &str) -> bool {
-    ["1", "on", "yes", "true"].iter().any(|word| value.eq_ignore_ascii_case(word))
+    ["1", "on", "yes", "true"]
+        .iter()
+        .any(|word| value.eq_ignore_ascii_case(word))
 }
 
 fn cache_from_env() -> Option<PathBuf> {

@@ -34,12 +34,20 @@ pub enum HubFailure {
 impl fmt::Display for HubFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::BadId { reason } => write!(f, "a hub id is `name` or `organization/name`, with `@revision` or not; {reason}"),
+            Self::BadId { reason } => write!(
+                f,
+                "a hub id is `name` or `organization/name`, with `@revision` or not; {reason}"
+            ),
             Self::NotCached { cache } => write!(f, "it is not in the cache {cache}, and HF_HUB_OFFLINE is set"),
             Self::NotFound => f.write_str("the hub has no such model or revision"),
-            Self::Denied => f.write_str("it is private or gated, or there is none; HF_TOKEN opens what one has access to"),
+            Self::Denied => {
+                f.write_str("it is private or gated, or there is none; HF_TOKEN opens what one has access to")
+            }
             Self::NoAnswer { reason, cache } => {
-                write!(f, "it is not in the cache {cache}, and the hub gave no answer: {reason}")
+                write!(
+                    f,
+                    "it is not in the cache {cache}, and the hub gave no answer: {reason}"
+                )
             }
             Self::NoCache => f.write_str("there is no cache directory: set HF_HOME or HF_HUB_CACHE"),
         }

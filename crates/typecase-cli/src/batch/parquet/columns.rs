@@ -132,7 +132,9 @@ fn check(field: &Field, path: &str) -> Result<()> {
             }
             _ => bail!("{path} is a map whose keys are no strings"),
         },
-        other => bail!("{path} is of the type {other}, which JSON has nothing for; cast it to a string, or leave it out"),
+        other => {
+            bail!("{path} is of the type {other}, which JSON has nothing for; cast it to a string, or leave it out")
+        }
     }
 }
 
@@ -172,7 +174,11 @@ fn value(field: &Field, array: &ArrayRef, row: usize, out: &mut Vec<u8>) -> Resu
         return Ok(None);
     }
     if let Some(text) = text(array, row) {
-        if field.metadata().get("ARROW:extension:name").is_some_and(|name| name == "arrow.json") {
+        if field
+            .metadata()
+            .get("ARROW:extension:name")
+            .is_some_and(|name| name == "arrow.json")
+        {
             return Ok(embed(text, out));
         }
         string(text, out)?;

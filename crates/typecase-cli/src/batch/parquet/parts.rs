@@ -94,10 +94,13 @@ impl Parts {
         let about = first.file_metadata().key_value_metadata().cloned().unwrap_or_default();
         let about = about.into_iter().filter(|entry| entry.key != REFUSED).collect();
         let properties = properties()?.set_key_value_metadata(Some(about)).build();
-        let mut writer = SerializedFileWriter::new(BufWriter::with_capacity(1 << 20, file), schema, Arc::new(properties))?;
+        let mut writer =
+            SerializedFileWriter::new(BufWriter::with_capacity(1 << 20, file), schema, Arc::new(properties))?;
         for part in 0..self.count {
             let path = self.path(part);
-            let (file, metadata) = self.read(part)?.with_context(|| format!("{} is gone", path.display()))?;
+            let (file, metadata) = self
+                .read(part)?
+                .with_context(|| format!("{} is gone", path.display()))?;
             for group in metadata.row_groups() {
                 let mut to = writer.next_row_group()?;
                 for column in group.columns() {

@@ -41,7 +41,10 @@ impl Reader {
         let mask = ProjectionMask::roots(builder.parquet_schema(), positions);
         let row_groups = builder.metadata().row_groups();
         let rows: u64 = row_groups.iter().map(|group| group.num_rows().max(0) as u64).sum();
-        let uncompressed: u64 = row_groups.iter().map(|group| group.total_byte_size().max(0) as u64).sum();
+        let uncompressed: u64 = row_groups
+            .iter()
+            .map(|group| group.total_byte_size().max(0) as u64)
+            .sum();
         let row_bytes = (uncompressed / rows.max(1)).max(1);
         let batch_rows = (size.bytes as u64 / row_bytes).clamp(1, MAX_BATCH_ROWS);
         let batches = builder

@@ -5,7 +5,8 @@ use crate::batch::row::{Fields, Rows};
 use crate::output::Refused;
 use anyhow::Result;
 use arrow_array::builder::{
-    Int32Builder, Int64Builder, ListBuilder, PrimitiveBuilder, StringBuilder, UInt8Builder, UInt32Builder, UInt64Builder,
+    Int32Builder, Int64Builder, ListBuilder, PrimitiveBuilder, StringBuilder, UInt8Builder, UInt32Builder,
+    UInt64Builder,
 };
 use arrow_array::types::ArrowPrimitiveType;
 use arrow_array::{ArrayRef, RecordBatch, StructArray};
@@ -172,7 +173,10 @@ impl Columns {
         self.bytes = 0;
         let error = StructArray::try_new(
             error_fields(),
-            self.error.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef).collect(),
+            self.error
+                .iter_mut()
+                .map(|column| Arc::new(column.finish()) as ArrayRef)
+                .collect(),
             Some(std::mem::take(&mut self.has_error).into()),
         )?;
         let columns = [

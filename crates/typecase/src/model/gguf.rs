@@ -1,0 +1,407 @@
+//! Models in a GGUF file: the vocabulary and the chat templates of its metadata. Weights are not read.
+//!
+//! What a GGUF file says of a tokenizer is less than what `tokenizer.json` says: tokens, their kinds, merges or scores, and
+//! the *name* of the rule by which text is split. So the files of a model directory are made of it, and read as any
+//! others are. Only names whose ids were held against the `tokenizer.json` of the same vocabulary are known; others are
+//! refused, since a split by another rule gives other ids.
+//!
+//! | `tokenizer.ggml.model` | becomes |
+//! |---|---|
+//! | `gpt2` | byte-level BPE, split as `tokenizer.ggml.pre` says ([`SPLITS`]) |
+//! | `llama` | BPE over characters with bytes to fall back on; merges follow from the scores |
+//!
+//! # Source
+//! The GGUF specification (`docs/gguf.md` of ggml) for keys and token types; `tokenizer.json` of Qwen3, Llama 3.1, gpt-oss,
+//! DeepSeek V3 and Llama 2 for the rules; `generate_merges` of transformers' `convert_slow_tokenizer.py` for the order of
+//! merges.
+
+use super::ModelFiles;
+use crate::{Error, ErrorKind, Result};
+use gguf_rs_lib::format::header::GGUFHeader;
+use gguf_rs_lib::format::metadata::{Metadata, MetadataValue};
+use serde_json::{Map, Value, json};
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+/// Bytes of metadata that are read, and that they may take in memory: vocabularies of a million tokens fit.
+const MAX_METADATA_BYTES: usize = 256 << 20;
+const MAX_DECODED_BYTES: usize = 1 << 30;
+
+/// How a byte-level vocabulary splits text.
+struct Split {
+    /// What `tokenizer.ggml.pre` may be.
+    names: &'static [&'static str],
+    /// One after the other.
+    patterns: &'static [&'static str],
+    nfc: bool,
+    /// Whether a word that is a token is one, whatever the merges would make of it.
+    ignore_merges: bool,
+}
+
+const SPLITS: &[Split] = &[
+    Split {
+        names: &["qwen2", "deepseek-r1-qwen"],
+        patterns: &[
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        ],
+        nfc: true,
+        ignore_merges: false,
+    },
+    Split {
+        names: &["llama-bpe", "llama3", "llama-v3"],
+        patterns: &[
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        ],
+        nfc: false,
+        ignore_merges: true,
+    },
+    Split {
+        names: &["gpt-4o"],
+        patterns: &[
+            r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        ],
+        nfc: false,
+        ignore_merges: true,
+    },
+    Split {
+        names: &["deepseek-v3"],
+        patterns: &[
+            r"\p{N}{1,3}",
+            "[\u{4e00}-\u{9fa5}\u{3040}-\u{309f}\u{30a0}-\u{30ff}]+",
+            r##"[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"##,
+        ],
+        nfc: false,
+        ignore_merges: false,
+    },
+];
+
+/// `tokenizer.ggml.token_type`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TokenType {
+    Normal,
+    Control,
+    UserDefined,
+    Unused,
+}
+
+impl TokenType {
+    fn of(number: u64) -> Self {
+        match number {
+            3 => TokenType::Control,
+            4 => TokenType::UserDefined,
+            5 => TokenType::Unused,
+            // 1: normal, 2: unknown, 6: a byte. The latter two are tokens as any other here.
+            _ => TokenType::Normal,
+        }
+    }
+
+    fn is_added(self) -> bool {
+        matches!(self, TokenType::Control | TokenType::UserDefined)
+    }
+}
+
+/// The files of a model directory, as the metadata of a GGUF file has them.
+pub(super) fn files(file: &Path) -> Result<ModelFiles> {
+    let name = file.display().to_string();
+    let broken = |reason: String| {
+        Error::new(ErrorKind::BrokenModelFile {
+            file: name.clone(),
+            reason,
+        })
+    };
+    let mut reader = BufReader::new(File::open(file).map_err(|err| broken(err.to_string()).caused_by(err))?);
+    let header = GGUFHeader::read_from(&mut reader).map_err(|err| broken(err.to_string()))?;
+    let metadata = Metadata::read_from_with_limits(
+        &mut reader,
+        header.metadata_kv_count,
+        MAX_METADATA_BYTES,
+        MAX_DECODED_BYTES,
+    )
+    .map_err(|err| broken(err.to_string()))?;
+    let gguf = Gguf { metadata: &metadata };
+    let tokens = gguf.tokens().map_err(broken)?;
+    let tokenizer = gguf.tokenizer(&tokens).map_err(broken)?;
+    let files = [
+        ("config.json", gguf.config()),
+        ("tokenizer.json", tokenizer),
+        ("tokenizer_config.json", gguf.tokenizer_config(&tokens)),
+    ];
+    let files = files.map(|(file, value)| (file.to_owned(), value.to_string()));
+    Ok(ModelFiles::in_memory(name, files))
+}
+
+struct Gguf<'m> {
+    metadata: &'m Metadata,
+}
+
+/// A token; its position is its id.
+struct Token<'m> {
+    content: &'m str,
+    kind: TokenType,
+}
+
+type Parsed<T> = std::result::Result<T, String>;
+
+impl<'m> Gguf<'m> {
+    fn text(&self, key: &str) -> Option<&'m str> {
+        self.metadata.get(key)?.as_str()
+    }
+
+    fn array(&self, key: &str) -> Option<&'m [MetadataValue]> {
+        match self.metadata.get(key)? {
+            MetadataValue::Array(array) => Some(&array.values),
+            _ => None,
+        }
+    }
+
+    fn texts(&self, key: &str) -> Parsed<Vec<&'m str>> {
+        let array = self.array(key).ok_or_else(|| format!("{key} is missing or no array"))?;
+        array
+            .iter()
+            .map(|item| {
+                item.as_str()
+                    .ok_or_else(|| format!("{key} has an item that is no string"))
+            })
+            .collect()
+    }
+
+    fn tokens(&self) -> Parsed<Vec<Token<'m>>> {
+        let contents = self.texts("tokenizer.ggml.tokens")?;
+        let kinds = self.array("tokenizer.ggml.token_type").unwrap_or_default();
+        if !kinds.is_empty() && kinds.len() != contents.len() {
+            return Err(format!(
+                "tokenizer.ggml.token_type has {} items for {} tokens",
+                kinds.len(),
+                contents.len()
+            ));
+        }
+        let kind = |id: usize| {
+            kinds
+                .get(id)
+                .and_then(MetadataValue::as_u64)
+                .map_or(TokenType::Normal, TokenType::of)
+        };
+        Ok(contents
+            .into_iter()
+            .enumerate()
+            .map(|(id, content)| Token {
+                content,
+                kind: kind(id),
+            })
+            .collect())
+    }
+
+    /// `config.json`.
+    fn config(&self) -> Value {
+        let ids: Vec<u64> = ["eos_token_id", "eot_token_id"]
+            .iter()
+            .filter_map(|key| self.metadata.get(&format!("tokenizer.ggml.{key}"))?.as_u64())
+            .collect();
+        json!({ "model_type": self.text("general.architecture"), "eos_token_id": ids })
+    }
+
+    /// `tokenizer_config.json`: named tokens and templates.
+    fn tokenizer_config(&self, tokens: &[Token<'_>]) -> Value {
+        let mut config = Map::new();
+        for (key, name) in [
+            ("bos_token_id", "bos_token"),
+            ("eos_token_id", "eos_token"),
+            ("unknown_token_id", "unk_token"),
+            ("padding_token_id", "pad_token"),
+        ] {
+            let id = self.metadata.get(&format!("tokenizer.ggml.{key}"));
+            let id = id
+                .and_then(MetadataValue::as_u64)
+                .and_then(|id| usize::try_from(id).ok());
+            if let Some(token) = id.and_then(|id| tokens.get(id)) {
+                config.insert(name.to_owned(), token.content.into());
+            }
+        }
+        let default = self.text("tokenizer.chat_template");
+        let names = self.texts("tokenizer.chat_templates").unwrap_or_default();
+        let named = names.iter().filter(|name| **name != "default").filter_map(|name| {
+            let source = self.text(&format!("tokenizer.chat_template.{name}"))?;
+            Some(json!({ "name": name, "template": source }))
+        });
+        let mut templates: Vec<Value> = named.collect();
+        match (default, templates.is_empty()) {
+            (Some(source), true) => {
+                config.insert("chat_template".to_owned(), source.into());
+            }
+            (_, true) => {}
+            (default, false) => {
+                templates.extend(default.map(|source| json!({ "name": "default", "template": source })));
+                config.insert("chat_template".to_owned(), templates.into());
+            }
+        }
+        config.into()
+    }
+
+    /// `tokenizer.json`.
+    fn tokenizer(&self, tokens: &[Token<'_>]) -> Parsed<Value> {
+        let (vocabulary, added) = placed(tokens);
+        let mut tokenizer = match self.text("tokenizer.ggml.model") {
+            Some("gpt2") => self.byte_level()?,
+            Some("llama") => self.characters(tokens)?,
+            other => {
+                return Err(format!(
+                    "tokenizer.ggml.model is {}; gpt2 and llama are known",
+                    other.unwrap_or("missing")
+                ));
+            }
+        };
+        tokenizer["model"]["vocab"] = vocabulary.into();
+        tokenizer["added_tokens"] = added.into();
+        tokenizer["version"] = "1.0".into();
+        Ok(tokenizer)
+    }
+
+    fn byte_level(&self) -> Parsed<Value> {
+        let name = self.text("tokenizer.ggml.pre").unwrap_or("missing");
+        let split = SPLITS.iter().find(|split| split.names.contains(&name)).ok_or_else(|| {
+            let known: Vec<&str> = SPLITS.iter().flat_map(|split| split.names.iter().copied()).collect();
+            format!("tokenizer.ggml.pre is {name}; known are {}", known.join(", "))
+        })?;
+        let merges: Parsed<Vec<Value>> = self
+            .texts("tokenizer.ggml.merges")?
+            .into_iter()
+            .map(|merge| match merge.split_once(' ') {
+                Some((left, right)) => Ok(json!([left, right])),
+                None => Err(format!("the merge {merge:?} is no pair")),
+            })
+            .collect();
+        let mut steps: Vec<Value> = split
+            .patterns
+            .iter()
+            .map(|pattern| {
+                json!({ "type": "Split", "pattern": { "Regex": pattern }, "behavior": "Isolated", "invert": false })
+            })
+            .collect();
+        let bytes =
+            json!({ "type": "ByteLevel", "add_prefix_space": false, "trim_offsets": false, "use_regex": false });
+        steps.push(bytes.clone());
+        Ok(json!({
+            "normalizer": split.nfc.then(|| json!({ "type": "NFC" })),
+            "pre_tokenizer": { "type": "Sequence", "pretokenizers": steps },
+            "decoder": bytes,
+            "model": { "type": "BPE", "ignore_merges": split.ignore_merges, "merges": merges? },
+        }))
+    }
+
+    fn characters(&self, tokens: &[Token<'_>]) -> Parsed<Value> {
+        let scores = self.array("tokenizer.ggml.scores").unwrap_or_default();
+        if scores.len() != tokens.len() {
+            return Err(format!(
+                "tokenizer.ggml.scores has {} items for {} tokens",
+                scores.len(),
+                tokens.len()
+            ));
+        }
+        let unknown = self
+            .metadata
+            .get("tokenizer.ggml.unknown_token_id")
+            .and_then(MetadataValue::as_u64);
+        let unknown = unknown
+            .and_then(|id| tokens.get(usize::try_from(id).ok()?))
+            .map(|token| token.content);
+        let begins_with_space = self
+            .metadata
+            .get("tokenizer.ggml.add_space_prefix")
+            .and_then(MetadataValue::as_bool);
+        let spaces = json!({ "type": "Replace", "pattern": { "String": " " }, "content": "▁" });
+        let mut normalizers = vec![spaces];
+        let mut decoders = vec![
+            json!({ "type": "Replace", "pattern": { "String": "▁" }, "content": " " }),
+            json!({ "type": "ByteFallback" }),
+            json!({ "type": "Fuse" }),
+        ];
+        if begins_with_space.unwrap_or(true) {
+            normalizers.insert(0, json!({ "type": "Prepend", "prepend": "▁" }));
+            decoders.push(json!({ "type": "Strip", "content": " ", "start": 1, "stop": 0 }));
+        }
+        Ok(json!({
+            "normalizer": { "type": "Sequence", "normalizers": normalizers },
+            "decoder": { "type": "Sequence", "decoders": decoders },
+            "model": {
+                "type": "BPE",
+                "unk_token": unknown,
+                "fuse_unk": true,
+                "byte_fallback": true,
+                "merges": merges_by_score(tokens, scores),
+            },
+        }))
+    }
+}
+
+/// All ways to make a token of two others, the token of the highest score first.
+fn merges_by_score(tokens: &[Token<'_>], scores: &[MetadataValue]) -> Vec<Value> {
+    let ids: HashMap<&str, usize> = tokens
+        .iter()
+        .enumerate()
+        .filter(|(_, token)| token.kind == TokenType::Normal)
+        .map(|(id, token)| (token.content, id))
+        .collect();
+    let mut merges = Vec::new();
+    for (id, token) in tokens
+        .iter()
+        .enumerate()
+        .filter(|(_, token)| token.kind == TokenType::Normal)
+    {
+        let score = scores[id].as_f64().unwrap_or(f64::NEG_INFINITY);
+        let mut ways: Vec<(usize, usize, &str, &str)> = token
+            .content
+            .char_indices()
+            .skip(1)
+            .filter_map(|(at, _)| {
+                let (left, right) = token.content.split_at(at);
+                Some((*ids.get(left)?, *ids.get(right)?, left, right))
+            })
+            .collect();
+        ways.sort_unstable();
+        merges.extend(ways.into_iter().map(|(_, _, left, right)| (score, left, right)));
+    }
+    // Stable: ways of the same rank stay in the order of their ids.
+    let chars = |text: &str| Reverse(text.chars().count());
+    merges.sort_by(|a, b| {
+        let by_score = b.0.total_cmp(&a.0);
+        by_score.then_with(|| (chars(a.1), chars(a.2)).cmp(&(chars(b.1), chars(b.2))))
+    });
+    merges
+        .into_iter()
+        .map(|(_, left, right)| json!([left, right]))
+        .collect()
+}
+
+/// The vocabulary of the model and the added tokens, such that every token has its id: added tokens get the ids after the
+/// vocabulary, in their order, unless it has them.
+fn placed(tokens: &[Token<'_>]) -> (Map<String, Value>, Vec<Value>) {
+    let last_normal = tokens.iter().rposition(|token| token.kind == TokenType::Normal);
+    let begin = last_normal.map_or(0, |last| last + 1);
+    let last_added = tokens
+        .iter()
+        .rposition(|token| token.kind.is_added())
+        .map_or(0, |last| last + 1);
+    let tail = &tokens[begin..last_added.max(begin)];
+    let is_gapless = tail.iter().all(|token| token.kind.is_added());
+    let in_vocabulary = if is_gapless { begin } else { last_added };
+    let mut vocabulary = Map::new();
+    for (id, token) in tokens[..in_vocabulary].iter().enumerate() {
+        vocabulary.insert(token.content.to_owned(), id.into());
+    }
+    let added = tokens.iter().enumerate().filter(|(_, token)| token.kind.is_added());
+    let added = added.map(|(id, token)| {
+        json!({
+            "id": id,
+            "content": token.content,
+            "special": token.kind == TokenType::Control,
+            "normalized": false,
+            "single_word": false,
+            "lstrip": false,
+            "rstrip": false,
+        })
+    });
+    (vocabulary, added.collect())
+}
