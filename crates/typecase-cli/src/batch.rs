@@ -360,7 +360,7 @@ impl Writer<'_> {
             if progress.chunks == self.goal.chunks {
                 check_input(&self.digest, &self.goal)?;
             }
-            if progress.rows <= self.kept.rows {
+            if progress.rows <= self.kept.rows || done.requests == 0 {
                 continue;
             }
             self.output.write(&done.rows)?;
@@ -386,9 +386,10 @@ impl Writer<'_> {
         let progress = &mut self.manifest.progress;
         if progress.rows < self.kept.rows || progress.chunks < self.goal.chunks {
             bail!(
-                "--resume: the output has {} rows, but the input only {} requests: it was changed since, or another one",
-                self.kept.rows,
-                progress.rows
+                "--resume: the input is not the one of the first run: it has {} requests, the output {} rows; --overwrite \
+                 begins anew",
+                progress.rows,
+                self.kept.rows
             );
         }
         progress.output_bytes = self.output.len();
@@ -407,8 +408,8 @@ impl Writer<'_> {
 fn check_input(digest: &Digest, goal: &Progress) -> Result<()> {
     if digest.to_string() != goal.input_digest {
         bail!(
-            "--resume: the input is not the one of the first run: its first {} requests are others; --overwrite begins \
-             anew",
+            "--resume: the input is not the one of the first run: among its first {} requests are others; --overwrite \
+             begins anew",
             goal.rows
         );
     }
