@@ -8,6 +8,8 @@
 //!
 //! Exit status: 0 all equal, 1 something differs, 2 could not run.
 
+#![forbid(unsafe_code)]
+
 mod clock;
 mod exact;
 mod native;

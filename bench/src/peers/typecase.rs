@@ -1,7 +1,7 @@
 //! `typecase` itself, as a server thread would hold it: one arena, reset for each request.
 //!
-//! It reads the bytes of the request where they are. The buffer that strings are decoded to and the arena are kept
-//! between requests, as a server thread keeps them.
+//! It reads the bytes of the request where they are. The buffer that strings are decoded to, the arena and the memory of
+//! the prompt's text are kept between requests, as a server thread keeps them.
 
 use std::cell::RefCell;
 
@@ -145,7 +145,7 @@ impl Typecase {
                 reference::verdict(&self.output(json), expected),
                 move || {
                     let done = kept.parse(json, |request| {
-                        std::hint::black_box(self.render(request, request.arena())).is_ok()
+                        self.render(request, request.arena()).map(done_with).is_ok()
                     });
                     std::hint::black_box(done).ok();
                 },
@@ -155,7 +155,7 @@ impl Typecase {
                 let contender = Contender::new("typecase", verdict, move || {
                     let done = kept.parse_beside(json, |request, scratch| {
                         for _ in 0..RENDERS_PER_PARSE {
-                            std::hint::black_box(self.render(request, scratch)).ok();
+                            self.render(request, scratch).map(done_with).ok();
                             scratch.reset();
                         }
                     });
@@ -189,7 +189,9 @@ impl Typecase {
                 let variables = self.variables(request)?;
                 for _ in 0..RENDERS_PER_PARSE {
                     let options = self.options(provenance);
-                    std::hint::black_box(self.engine.render(&variables, scratch, &options)).ok();
+                    if let Ok(rendered) = std::hint::black_box(self.engine.render(&variables, scratch, &options)) {
+                        rendered.recycle(scratch);
+                    }
                     scratch.reset();
                 }
                 Ok::<(), String>(())
@@ -250,6 +252,11 @@ fn replaced<'a>(dict: Value<'a>, key: &str, value: Value<'a>, arena: &'a Arena) 
     Value::Dict(arena.dict(&mut entries, dict.origin()))
 }
 
+/// The end of a run: the prompt was made, and its memory is kept.
+fn done_with(prompt: Prompt<'_>) {
+    std::hint::black_box(prompt).recycle();
+}
+
 fn kimi_k3<'a>(request: &ChatRequest<'a>) -> Result<Prompt<'a>, String> {
     KimiK3::default()
         .render(request, &RenderOptions::default())
@@ -260,7 +267,7 @@ fn kimi_k3<'a>(request: &ChatRequest<'a>) -> Result<Prompt<'a>, String> {
 pub fn kimi_k3_from_json(json: &str) -> impl FnMut() {
     let mut kept = Kept::default();
     move || {
-        let done = kept.parse(json, |request| std::hint::black_box(kimi_k3(request)).is_ok());
+        let done = kept.parse(json, |request| kimi_k3(request).map(done_with).is_ok());
         std::hint::black_box(done).ok();
     }
 }
@@ -271,7 +278,7 @@ pub fn kimi_k3_from_request(json: &str) -> (usize, impl FnMut()) {
     let run = move || {
         let done = kept.parse(json, |request| {
             for _ in 0..RENDERS_PER_PARSE {
-                std::hint::black_box(kimi_k3(request)).ok();
+                kimi_k3(request).map(done_with).ok();
             }
         });
         std::hint::black_box(done).ok();

@@ -3,6 +3,8 @@
 //! Standard output carries data only; notes, warnings, errors and progress go to standard error. Exit status: 0 all
 //! done, 1 some request was refused, 2 could not run.
 
+#![forbid(unsafe_code)]
+
 mod args;
 mod batch;
 mod clock;

@@ -68,7 +68,7 @@ pub(crate) fn print(out: &mut impl Write, done: &Done<'_>, renderer: &Renderer) 
         "{NOTE}{}: {} bytes in {segments} segments ({CONTROL}control{CONTROL:#}{NOTE} {control}; \
          {FORMAT}text of the {author}{FORMAT:#}{NOTE}; text of the request; ",
         done.format,
-        prompt.text().len(),
+        prompt.len(),
     )?;
     if !spelled.lookalikes.is_empty() {
         let n = spelled.lookalikes.len();

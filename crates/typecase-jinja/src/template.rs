@@ -143,6 +143,14 @@ pub struct Rendered {
     pub generation: Vec<Range<usize>>,
 }
 
+impl Rendered {
+    /// Leaves its memory to the next render with `arena`.
+    pub fn recycle(self, arena: &Arena) {
+        arena.give_back(self.text);
+        arena.give_back_runs(self.runs);
+    }
+}
+
 impl Template {
     /// Compiles `source`.
     ///
@@ -199,9 +207,11 @@ impl Template {
             let last = last.load(Ordering::Relaxed);
             last + last / 8 + 64
         };
+        state.out.text = arena.spare_text(0);
+        let is_lent = state.out.text.capacity() > 0;
         state.out.text.reserve(room(&self.last_bytes));
         if options.provenance {
-            state.out.runs.reserve(room(&self.last_runs));
+            state.out.runs = arena.spare_runs(room(&self.last_runs));
         }
         match state.run() {
             Ok(()) => {}
@@ -213,7 +223,7 @@ impl Template {
         if options.provenance {
             self.last_runs.store(runs.len(), Ordering::Relaxed);
         }
-        if text.capacity() > 2 * text.len() + 4096 {
+        if !is_lent && text.capacity() > 2 * text.len() + 4096 {
             text.shrink_to_fit();
             runs.shrink_to_fit();
         }

@@ -21,6 +21,8 @@
 //! # Ok::<(), typecase::Error>(())
 //! ```
 
+#![forbid(unsafe_code)]
+
 pub mod engine;
 pub mod error;
 pub mod format;

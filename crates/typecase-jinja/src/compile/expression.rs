@@ -10,6 +10,7 @@ use crate::builtins::{filters, find, methods, tests};
 use crate::error::{Error, ErrorKind, Result};
 use crate::syntax::ast::{self, BinaryOp, CompareOp, Const, ExprKind, FilterCall, UnaryOp};
 use crate::value::{Arena, Origin, Text, Value, arith};
+use memchr::memmem::Finder;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -154,6 +155,12 @@ impl<'p> Compiler<'_, 'p> {
         Ok(match rest {
             [(op, span, right)] => Expr::Compare(Box::new(Compare {
                 op: *op,
+                needle: match (op, &first) {
+                    (CompareOp::In | CompareOp::NotIn, Expr::Const(Value::Str(needle))) => {
+                        Some(Box::new(Finder::new(needle.as_str())))
+                    }
+                    _ => None,
+                },
                 left: first,
                 right: self.expr(right, frame)?,
                 at: span.offset,

@@ -7,6 +7,7 @@ use crate::builtins::{Filter, Test};
 use crate::syntax::ast::{BinaryOp, CompareOp};
 use crate::value::{BigInt, Value};
 use crate::vm::LoopAttribute;
+use memchr::memmem::Finder;
 
 /// A compiled template.
 #[derive(Debug)]
@@ -315,6 +316,8 @@ pub(crate) struct Binary<'p> {
 #[derive(Debug)]
 pub(crate) struct Compare<'p> {
     pub(crate) op: CompareOp,
+    /// The string that `'...' in text` looks for, made ready once: which takes longer than to search a short text.
+    pub(crate) needle: Option<Box<Finder<'p>>>,
     pub(crate) left: Expr<'p>,
     pub(crate) right: Expr<'p>,
     pub(crate) at: u32,

@@ -256,7 +256,8 @@ impl<'a> Value<'a> {
 
 /// Memory for the values of one render, freed all at once.
 ///
-/// An arena may be kept and [reset](Arena::reset) between renders, which keeps its largest chunk.
+/// An arena may be kept and [reset](Arena::reset) between renders, which keeps its largest chunk, and the memory of an
+/// output that was given back to it.
 #[derive(Default)]
 pub struct Arena {
     pub(crate) bump: bumpalo::Bump,
@@ -265,6 +266,10 @@ pub struct Arena {
     copies: RefCell<Vec<Copied>>,
     input_bytes: Cell<usize>,
     meter: Meter,
+    /// Empty, with the memory of an output that is no longer needed. A large one that goes back to the system would be
+    /// fetched from it again page by page (2026-11: 90 us of 340 for a prompt of 1 MB).
+    spare_text: Cell<String>,
+    spare_runs: Cell<Vec<Run>>,
 }
 
 impl std::fmt::Debug for Arena {
@@ -330,6 +335,42 @@ impl Arena {
     /// Makes `len` values here.
     pub fn alloc_slice_with<T: Copy>(&self, len: usize, make: impl FnMut(usize) -> T) -> &[T] {
         self.bump.alloc_slice_fill_with(len, make)
+    }
+
+    /// An empty string with room for `capacity` bytes, in memory that was [given back](Arena::give_back) if there is any.
+    pub fn spare_text(&self, capacity: usize) -> String {
+        let mut text = self.spare_text.take();
+        text.reserve(capacity);
+        text
+    }
+
+    /// As [`spare_text`](Arena::spare_text), for the runs of a text.
+    pub fn spare_runs(&self, capacity: usize) -> Vec<Run> {
+        let mut runs = self.spare_runs.take();
+        runs.reserve(capacity);
+        runs
+    }
+
+    /// Leaves the memory of a text that is no longer needed to the next output.
+    pub fn give_back(&self, mut text: String) {
+        let spare = self.spare_text.take();
+        text.clear();
+        self.spare_text.set(if text.capacity() < spare.capacity() {
+            spare
+        } else {
+            text
+        });
+    }
+
+    /// As [`give_back`](Arena::give_back), for the runs of a text.
+    pub fn give_back_runs(&self, mut runs: Vec<Run>) {
+        let spare = self.spare_runs.take();
+        runs.clear();
+        self.spare_runs.set(if runs.capacity() < spare.capacity() {
+            spare
+        } else {
+            runs
+        });
     }
 
     /// An `int`, in the one representation that its size has.

@@ -59,8 +59,8 @@ impl<'a> Text<'a> {
         Text(Repr::Built(arena.bump.alloc(Built { text, runs })))
     }
 
-    /// The characters if they are where they come from.
-    pub(crate) const fn as_slice(self) -> Option<&'a str> {
+    /// The characters if they are one slice, and where they come from.
+    pub const fn as_slice(self) -> Option<&'a str> {
         match self.0 {
             Repr::Slice(text) => Some(text),
             Repr::Built(_) => None,

@@ -241,7 +241,15 @@ impl<'a> State<'a> {
         match expr {
             Expr::Compare(node) => {
                 let left = self.eval(&node.left)?;
-                let right = self.eval(&node.right)?;
+                let right = match &node.right {
+                    Expr::Const(value) => *value,
+                    right => self.eval(right)?,
+                };
+                if let (Some(needle), Some(text)) = (&node.needle, right.as_text()) {
+                    let scanned = self.arena.meter().scan(text.len());
+                    scanned.map_err(|err| Error::from(err).at_offset(node.at))?;
+                    return Ok(needle.find(text.as_str().as_bytes()).is_some() == (node.op == CompareOp::In));
+                }
                 self.compare(node.op, left, right, node.at)
             }
             Expr::CompareChain(node) => {

@@ -1,5 +1,6 @@
 //! Puts a prompt together; the only place where a segment is opened.
 
+use super::text::PromptText;
 use super::{MediaItem, MediaManifest, Prompt, Provenance, ProvenanceRun, Segment, SpecialTokens, Warning, Writer};
 use typecase_jinja::value::{Arena, Origin, Text, Value};
 
@@ -19,6 +20,9 @@ impl ControlToken {
     }
 }
 
+/// From so many bytes on a text of the request is not copied.
+const LONG: usize = 256;
+
 /// Builds a [`Prompt`] from left to right. Each call of [`control`](Self::control), [`text`](Self::text) and the like
 /// is one segment; empty text opens none.
 #[derive(Debug)]
@@ -27,11 +31,11 @@ pub struct PromptBuilder<'a> {
 }
 
 impl<'a> PromptBuilder<'a> {
-    /// An empty prompt for `request`, with room for `capacity` bytes.
+    /// An empty prompt for `request`, with room for `capacity` bytes that are written for it.
     pub fn new(request: Value<'a>, arena: &'a Arena, capacity: usize) -> Self {
         PromptBuilder {
             prompt: Prompt {
-                text: String::with_capacity(capacity),
+                text: PromptText::new(arena.spare_text(capacity)),
                 segments: Vec::new(),
                 provenance: Provenance {
                     runs: Vec::new(),
@@ -48,31 +52,31 @@ impl<'a> PromptBuilder<'a> {
 
     /// Number of bytes so far.
     pub fn len(&self) -> usize {
-        self.prompt.text.len()
+        self.prompt.len()
     }
 
     /// Whether nothing was written yet.
     pub fn is_empty(&self) -> bool {
-        self.prompt.text.is_empty()
+        self.prompt.is_empty()
     }
 
     /// A control segment.
     pub fn control(&mut self, token: ControlToken) {
-        self.prompt.text.push_str(token.as_str());
+        self.prompt.text.written.push_str(token.as_str());
         self.end_run(Writer::Format);
         self.end_segment(SpecialTokens::All);
     }
 
     /// A control segment that whoever runs the model spelled in its configuration. Never for text of a request.
     pub fn configured_control(&mut self, spelling: &str) {
-        self.prompt.text.push_str(spelling);
+        self.prompt.text.written.push_str(spelling);
         self.end_run(Writer::Config);
         self.end_segment(SpecialTokens::All);
     }
 
     /// A text segment that the format itself writes.
     pub fn format_text(&mut self, text: &str) {
-        self.prompt.text.push_str(text);
+        self.prompt.text.written.push_str(text);
         self.end_run(Writer::Format);
         self.end_segment(SpecialTokens::None);
     }
@@ -86,7 +90,7 @@ impl<'a> PromptBuilder<'a> {
     /// Segments of the format that were put together before.
     pub(crate) fn piece(&mut self, piece: &Piece) {
         let start = self.len();
-        self.prompt.text.push_str(&piece.text);
+        self.prompt.text.written.push_str(&piece.text);
         self.end_run(Writer::Format);
         self.prompt
             .segments
@@ -98,7 +102,16 @@ impl<'a> PromptBuilder<'a> {
 
     /// A text segment of the request.
     pub fn text(&mut self, text: Text<'a>) {
-        self.text_segment().text(text);
+        match text.as_slice() {
+            Some(slice) if slice.len() >= LONG => {
+                self.prompt.text.borrow(slice);
+                self.end_run(writer(text.origin()));
+                self.end_segment(SpecialTokens::None);
+            }
+            _ => {
+                self.text_segment().text(text);
+            }
+        }
     }
 
     /// A text segment that came from `origin` and is written by `write`.
@@ -169,7 +182,7 @@ impl Piece {
         let prompt = builder.finish();
         debug_assert!(prompt.provenance.runs.iter().all(|run| run.writer == Writer::Format));
         Piece {
-            text: prompt.text,
+            text: prompt.text.written,
             segments: prompt.segments,
         }
     }
@@ -184,7 +197,7 @@ pub struct TextSegment<'b, 'a> {
 impl<'a> TextSegment<'_, 'a> {
     /// Text of the format.
     pub fn format_text(&mut self, text: &str) -> &mut Self {
-        self.builder.prompt.text.push_str(text);
+        self.builder.prompt.text.written.push_str(text);
         self.builder.end_run(Writer::Format);
         self
     }
@@ -192,7 +205,7 @@ impl<'a> TextSegment<'_, 'a> {
     /// Text of the request.
     pub fn text(&mut self, text: Text<'a>) -> &mut Self {
         text.for_each_run(|bytes, origin| {
-            self.builder.prompt.text.push_str(bytes);
+            self.builder.prompt.text.written.push_str(bytes);
             self.builder.end_run(writer(origin));
         });
         self
@@ -200,7 +213,7 @@ impl<'a> TextSegment<'_, 'a> {
 
     /// Text that came from `origin` and is written by `write`.
     pub fn text_from(&mut self, origin: Origin, write: impl FnOnce(&mut String)) -> &mut Self {
-        write(&mut self.builder.prompt.text);
+        write(&mut self.builder.prompt.text.written);
         self.builder.end_run(writer(origin));
         self
     }

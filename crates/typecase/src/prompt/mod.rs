@@ -8,6 +8,7 @@ mod media_manifest;
 mod provenance;
 mod rendered;
 mod segment;
+mod text;
 mod warning;
 
 pub use crate::request::Modality;
@@ -20,11 +21,12 @@ pub use segment::{Segment, SpecialTokens};
 pub use warning::{Warning, WarningKind};
 
 use std::ops::Range;
+use text::PromptText;
 
 /// A rendered prompt. It borrows from the request for the paths of its provenance and the sources of its media.
 #[derive(Clone, Debug)]
 pub struct Prompt<'a> {
-    text: String,
+    text: PromptText<'a>,
     segments: Vec<Segment>,
     provenance: Provenance<'a>,
     media: MediaManifest<'a>,
@@ -34,9 +36,20 @@ pub struct Prompt<'a> {
 }
 
 impl<'a> Prompt<'a> {
-    /// The whole text.
+    /// The whole text. Long texts of the request are not copied before it is asked for:
+    /// [`segment_texts`](Self::segment_texts) does without.
     pub fn text(&self) -> &str {
-        &self.text
+        self.text.joined(self.provenance.arena)
+    }
+
+    /// Number of bytes of the text.
+    pub fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Whether there is no text.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// The units of encoding, in order; joined they are the text. No segment is empty.
@@ -46,12 +59,8 @@ impl<'a> Prompt<'a> {
 
     /// The bytes of each segment and what special tokens they may become.
     pub fn segment_texts(&self) -> impl ExactSizeIterator<Item = (&str, SpecialTokens)> {
-        let mut start = 0;
-        self.segments.iter().map(move |segment| {
-            let text = &self.text[start..segment.end];
-            start = segment.end;
-            (text, segment.special_tokens)
-        })
+        let policies = self.segments.iter().map(|segment| segment.special_tokens);
+        self.text.segments(&self.segments).zip(policies)
     }
 
     /// Who wrote each byte.
@@ -80,5 +89,11 @@ impl<'a> Prompt<'a> {
     /// What the format did with parts of the request that it could not take as they are.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
+    }
+
+    /// Leaves the memory of the text to the next prompt of a request that is read with the same arena: for servers,
+    /// which keep the arena from request to request.
+    pub fn recycle(self) {
+        self.text.recycle(self.provenance.arena);
     }
 }

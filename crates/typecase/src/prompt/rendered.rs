@@ -1,5 +1,6 @@
 //! Prompts that a chat template wrote in one piece.
 
+use super::text::PromptText;
 use super::{MediaManifest, Prompt, Provenance, ProvenanceRun, Segment, SpecialTokens, Writer};
 use std::ops::Range;
 use typecase_jinja::value::{Arena, Run, Value};
@@ -34,6 +35,7 @@ impl Rendered {
                 _ => runs.push(ProvenanceRun { end: run.end, writer }),
             }
         }
+        arena.give_back_runs(self.runs);
         let segment = Segment {
             end,
             special_tokens: SpecialTokens::Trusted,
@@ -45,7 +47,7 @@ impl Rendered {
             stub: self.stub.map(|start| start..end),
             generation: self.generation,
             warnings: Vec::new(),
-            text: self.text,
+            text: PromptText::new(self.text),
         }
     }
 }

@@ -165,7 +165,7 @@ impl Tokenizer {
     /// As [`encode`](Self::encode).
     pub fn encode_with(&self, prompt: &Prompt<'_>, options: EncodeOptions) -> Result<Tokens> {
         let mut out = Output {
-            ids: Vec::with_capacity(prompt.text().len() / 3 + prompt.segments().len()),
+            ids: Vec::with_capacity(prompt.len() / 3 + prompt.segments().len()),
             ranges: options.ranges.then(Vec::new),
             ..Output::default()
         };

@@ -4,6 +4,7 @@
 //! repeated key. Not as in Python: an escape of half a surrogate pair is refused, since such a string is no text and
 //! cannot be encoded, and nesting is bounded by [`MAX_DEPTH`].
 
+mod decode;
 mod parse;
 mod scan;
 mod write;

@@ -19,11 +19,14 @@ const SEGMENTS: usize = 24;
 const RUNS: usize = 6;
 const MANY: usize = 1 << 16;
 
+/// Bytes of short texts for which room is made beforehand: long ones are not copied.
+const SHORT_TEXTS: usize = 1 << 17;
+
 /// The least and the most room that is made beforehand.
 const CAPACITY: std::ops::RangeInclusive<usize> = 1024..=1 << 30;
 
 pub(super) fn encode<'a>(profile: &Profile, request: &ChatRequest<'a>) -> Result<Prompt<'a>> {
-    let room = request.body_len() + request.messages().len() * FRAME_LEN;
+    let room = request.body_len().min(SHORT_TEXTS) + request.messages().len() * FRAME_LEN;
     let mut encoder = Encoder {
         request: *request,
         reference: match profile {
