@@ -23,7 +23,7 @@ pub(crate) enum Command {
     /// Turn requests or text into token ids, ids into text, and say where each token came from.
     #[command(subcommand)]
     Tokens(Tokens),
-    /// Say what a model directory holds: format, templates, control tokens, placeholders, and which file gave what.
+    /// Say what a model holds: format, templates, control tokens, placeholders, and which file gave what.
     Inspect(Inspect),
     /// Render a data set: one request per line in, one row per request out.
     Batch(Batch),
@@ -133,7 +133,7 @@ JSON output, one object (with --jsonl: one per line, in the order of the request
                the prompt; `token` is the position of the placeholder among the ids
   stub         {start, end}: the opened assistant turn at the end, or null
   format       the prompt language
-  model        the model directory, or \"demo\"; null without a model
+  model        the model as it was given, or \"demo\"; null without a model
   warnings     [{path, code, message}]: what the format could not take as it is
   provenance   [{start, end, writer: \"format\" | \"config\" | \"request\", path}]: who wrote which bytes of text; `path` is the
                field of the request, else null
@@ -242,7 +242,7 @@ pub(crate) struct Decode {
     /// The ids, a JSON array or numbers with white space or commas between; `-` is standard input.
     #[arg(default_value = "-", value_name = "IDS")]
     pub(crate) file: PathBuf,
-    /// A model directory. Without it the embedded demo model is used.
+    /// A model directory, a GGUF file, or a Hugging Face hub id. Without it the embedded demo model is used.
     #[arg(long, value_name = "DIR")]
     pub(crate) model: Option<PathBuf>,
     /// Leave special tokens out.
@@ -272,7 +272,7 @@ Fields may be added, never removed.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = INSPECT_HELP)]
 pub(crate) struct Inspect {
-    /// A model directory. Without it the embedded demo model.
+    /// A model directory, a GGUF file, or a Hugging Face hub id. Without it the embedded demo model.
     #[arg(value_name = "MODEL")]
     pub(crate) model: Option<PathBuf>,
     /// A report or JSON.
@@ -308,9 +308,10 @@ in Parquet `error` too (null where there is none); the others are those of --fie
 Memory does not grow with the input. A run that was killed is taken up with --resume, which ends in the same output: rows
 that are whole are kept, and the requests that they came from read again, but not rendered. OUT.manifest.json says what a
 run was made with: if flags, model, template or input are others than at its beginning, --resume refuses. It is written
-every two seconds, after the rows that it speaks of are safely on the disk: a power cut costs what came after. It may be
-removed when the run is done. A Parquet output is kept as OUT.parts/ until it is complete. The time that templates see is
-that of the first start unless --now pins it.
+every two seconds, after the rows that it speaks of are safely on the disk: a power cut costs what came after. A Parquet
+output is kept as OUT.parts/ until it is complete. The time that templates see is that of the first start unless --now pins
+it. When requests were appended to the input of a run that is done, --resume goes on with them, and needs the manifest.
+Input from a pipe has to be piped in again from its beginning.
 
 Exit status: 0 all done, 1 some request was refused, 2 could not run.";
 

@@ -6,8 +6,9 @@
 //! ```
 //! The queue of slots is bounded, and so is what is in flight: the reader waits when the writer is so many chunks behind.
 //!
-//! A run that is taken up reads its input from the beginning again, in the same chunks. Of requests whose rows are there
-//! only the digest is taken, by all workers, and held against the manifest's before anything new is written.
+//! A run that is taken up reads its input from the beginning again. Of requests whose rows are there only digests are taken,
+//! by all workers, and held against the manifest's before anything new is written. Digests know nothing of chunks: the input
+//! may have grown since, so that what was its last chunk has become longer.
 
 mod input;
 mod manifest;
@@ -99,15 +100,16 @@ type Job = (Chunk, u64, SyncSender<Result<Done>>);
 struct Done {
     /// As they are written: those that were not there yet.
     rows: Vec<u8>,
-    requests: u64,
     /// How many of the new rows are errors.
     refused: u64,
     bytes: u64,
-    digest: u128,
+    /// Of each request.
+    digests: Vec<u128>,
 }
 
 pub(crate) fn run(args: &Batch) -> Result<Outcome> {
     let kinds = (FileKind::of(&args.input), FileKind::of(&args.output));
+    check_files(args)?;
     let is_kept = is_kept(&args.output);
     let earlier = earlier_run(args)?;
     let mut source = args.source.clone();
@@ -134,7 +136,7 @@ pub(crate) fn run(args: &Batch) -> Result<Outcome> {
         if earlier.is_none() {
             output::remove(&args.output).with_context(|| args.output.display().to_string())?;
         }
-        manifest.write(&args.output).context("the manifest")?;
+        manifest.write(&args.output)?;
     }
     let promised = earlier.as_ref().map(|earlier| &earlier.progress);
     let (output, kept) = output::open_output(&args.output, kinds.1, &args.fields, promised)?;
@@ -153,6 +155,7 @@ pub(crate) fn run(args: &Batch) -> Result<Outcome> {
     };
     let writer = Writer {
         output,
+        name: &args.output,
         output_file: is_kept.then_some(&args.output),
         goal: manifest.progress.clone(),
         manifest,
@@ -171,6 +174,32 @@ pub(crate) fn run(args: &Batch) -> Result<Outcome> {
         done.rows
     );
     Ok(Outcome::Refused)
+}
+
+/// Refuses, before anything is loaded, files that cannot be those of a run.
+fn check_files(args: &Batch) -> Result<()> {
+    let (input, output) = (&args.input, &args.output);
+    if is_standard(output) {
+        return Ok(());
+    }
+    if output.is_dir() {
+        bail!("{} is a directory; OUT is a file", output.display());
+    }
+    if let Some(folder) = output.parent()
+        && folder != Path::new("")
+        && !folder.is_dir()
+    {
+        bail!("{}: there is no directory {}", output.display(), folder.display());
+    }
+    // Also by another name: --overwrite would remove what is to be read.
+    if !is_standard(input)
+        && let (Ok(one), Ok(other)) = (input.canonicalize(), output.canonicalize())
+        && one == other
+        && output.is_file()
+    {
+        bail!("{} is both IN and OUT", output.display());
+    }
+    Ok(())
 }
 
 /// Whether an output is a file, which has a manifest beside it. Pipes and devices are written to as they are.
@@ -279,13 +308,12 @@ fn work_on(queue: &Mutex<Receiver<Job>>, work: &Work<'_>) {
 }
 
 fn done(chunk: Chunk, first: u64, work: &Work<'_>, arena: &mut Arena) -> Result<Done> {
-    let mut digest = Digest::default();
+    let mut digests = Vec::with_capacity(chunk.requests.len() as usize);
     let mut refused = 0;
     let bytes = chunk.bytes;
-    let requests = chunk.requests.len();
     let mut number = first;
     let mut one = |request: &mut Vec<u8>, broken: Option<typecase::Error>, rows: &mut dyn row::Rows| -> Result<()> {
-        digest.add(request.trim_ascii_end());
+        digests.push(Digest::of(request.trim_ascii_end()));
         if number >= work.kept {
             arena.reset();
             let row = match broken {
@@ -318,16 +346,17 @@ fn done(chunk: Chunk, first: u64, work: &Work<'_>, arena: &mut Arena) -> Result<
     };
     Ok(Done {
         rows,
-        requests,
         refused,
         bytes,
-        digest: digest.value(),
+        digests,
     })
 }
 
 /// Writes rows in the order of their requests.
 struct Writer<'o> {
     output: Box<dyn Output>,
+    /// The output, for messages.
+    name: &'o Path,
     /// Where the output is, if it has a manifest.
     output_file: Option<&'o PathBuf>,
     /// What this run has done, requests that it passed over included.
@@ -352,18 +381,21 @@ impl Writer<'_> {
             // A worker that is gone without an answer panicked, which the scope reports.
             let done = slot.recv().context("a worker gave up")??;
             let progress = &mut self.manifest.progress;
-            progress.chunks += 1;
-            progress.rows += done.requests;
-            progress.refused += done.refused;
-            self.digest.add(&done.digest.to_le_bytes());
-            self.bar.inc(done.bytes);
-            if progress.chunks == self.goal.chunks {
-                check_input(&self.digest, &self.goal)?;
+            for digest in &done.digests {
+                self.digest.add(&digest.to_le_bytes());
+                progress.rows += 1;
+                if progress.rows == self.goal.rows {
+                    check_input(&self.digest, &self.goal)?;
+                }
             }
-            if progress.rows <= self.kept.rows || done.requests == 0 {
+            progress.refused += done.refused;
+            self.bar.inc(done.bytes);
+            if progress.rows <= self.kept.rows || done.digests.is_empty() {
                 continue;
             }
-            self.output.write(&done.rows)?;
+            self.output
+                .write(&done.rows)
+                .with_context(|| self.name.display().to_string())?;
             self.bar
                 .set_message(format!("{} rows, {} refused", progress.rows, progress.refused));
             if last_sync.elapsed() >= SYNC_INTERVAL {
@@ -384,7 +416,8 @@ impl Writer<'_> {
     /// Completes the output, and then says so.
     fn complete(&mut self) -> Result<Progress> {
         let progress = &mut self.manifest.progress;
-        if progress.rows < self.kept.rows || progress.chunks < self.goal.chunks {
+        // The output has at least the rows that were promised.
+        if progress.rows < self.kept.rows {
             bail!(
                 "--resume: the input is not the one of the first run: it has {} requests, the output {} rows; --overwrite \
                  begins anew",
@@ -395,9 +428,9 @@ impl Writer<'_> {
         progress.output_bytes = self.output.len();
         progress.input_digest = self.digest.to_string();
         progress.complete = true;
-        self.output.finish()?;
+        self.output.finish().with_context(|| self.name.display().to_string())?;
         if let Some(file) = self.output_file {
-            self.manifest.write(file).context("the manifest")?;
+            self.manifest.write(file)?;
         }
         self.output.tidy()?;
         Ok(self.manifest.progress.clone())
@@ -425,7 +458,7 @@ fn keep_safe(checkpoints: Receiver<Manifest>, sync: Option<Syncer>, output: Opti
     };
     for manifest in checkpoints {
         sync()?;
-        manifest.write(output).context("the manifest")?;
+        manifest.write(output)?;
     }
     Ok(())
 }

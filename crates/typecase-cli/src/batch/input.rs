@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-/// How large chunks are. The same input gives the same chunks, whatever the number of threads: a resumed run counts on it.
+/// How large chunks are. The same input gives the same chunks, whatever the number of threads, and so the same row groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ChunkSize {
     /// Bytes of requests; a longer request is a chunk of its own.

@@ -29,13 +29,12 @@ pub(super) struct Manifest {
 /// How far a run came, whatever happens.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Progress {
-    pub(super) chunks: u64,
     pub(super) rows: u64,
     /// How many of them are errors.
     pub(super) refused: u64,
     /// Where the rows end in an output of lines.
     pub(super) output_bytes: u64,
-    /// Of all requests up to there.
+    /// Of the digests of all requests up to there.
     pub(super) input_digest: String,
     /// Whether the output is complete.
     pub(super) complete: bool,
@@ -161,16 +160,20 @@ impl Manifest {
     }
 
     /// Replaces the manifest of `output`, durably.
-    pub(super) fn write(&self, output: &Path) -> io::Result<()> {
+    pub(super) fn write(&self, output: &Path) -> Result<()> {
         let file = path(output);
+        self.replace(&file).with_context(|| file.display().to_string())
+    }
+
+    fn replace(&self, file: &Path) -> io::Result<()> {
         let new = file.with_extension("json.new");
         let mut text = serde_json::to_vec_pretty(self)?;
         text.push(b'\n');
         let mut written = File::create(&new)?;
         written.write_all(&text)?;
         written.sync_all()?;
-        fs::rename(&new, &file)?;
-        sync_folder_of(&file)
+        fs::rename(&new, file)?;
+        sync_folder_of(file)
     }
 }
 
@@ -243,13 +246,14 @@ impl Digest {
         self.0.write(text);
     }
 
-    pub(super) fn value(&self) -> u128 {
-        self.0.finish_128()
+    /// That of a single text.
+    pub(super) fn of(text: &[u8]) -> u128 {
+        XxHash3_128::oneshot(text)
     }
 }
 
 impl std::fmt::Display for Digest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:032x}", self.value())
+        write!(f, "{:032x}", self.0.finish_128())
     }
 }

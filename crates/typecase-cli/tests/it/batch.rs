@@ -184,6 +184,69 @@ fn a_run_of_something_else_is_not_taken_up() {
 }
 
 #[test]
+fn a_run_goes_on_when_its_input_has_grown() {
+    let directory = scratch("batch_grown");
+    let (input, output, whole) = (
+        directory.join("in.jsonl"),
+        directory.join("out.jsonl"),
+        directory.join("whole.jsonl"),
+    );
+    std::fs::write(&input, requests(1500)).expect("written");
+    assert_eq!(batch(&input, &whole, &[]).status.code(), Some(1));
+    let bytes = std::fs::read(&whole).expect("is there");
+    // None of these is a multiple of what a chunk holds.
+    let mut before = 0;
+    for n in [0, 3, 700, 700, 1300, 1500] {
+        std::fs::write(&input, requests(n)).expect("written");
+        let done = batch(&input, &output, &["--resume"]);
+        assert_eq!(done.status.code(), Some(i32::from(n > 3)), "{}", stderr(&done));
+        let resumed = format!("resumed after {before} rows");
+        assert_eq!(stderr(&done).contains(&resumed), before > 0, "{}", stderr(&done));
+        assert_eq!(rows(&output).len(), n);
+        before = n;
+    }
+    assert!(std::fs::read(&output).expect("is there") == bytes);
+    let grown = requests(1600);
+    std::fs::write(&input, grown.replacen("question 5", "question V", 1)).expect("written");
+    let other = batch(&input, &output, &["--resume"]);
+    assert_eq!(other.status.code(), Some(2), "{}", stderr(&other));
+    assert!(stderr(&other).contains("among its first 1500 requests are others"));
+    assert!(std::fs::read(&output).expect("is there") == bytes);
+    // Piped in, it is the same input.
+    let args = ["batch", "-", output.to_str().expect("is UTF-8"), "--resume"];
+    let piped = typecase(&args, &grown);
+    assert_eq!(piped.status.code(), Some(1), "{}", stderr(&piped));
+    assert!(stderr(&piped).contains("resumed after 1500 rows"), "{}", stderr(&piped));
+    assert_eq!(rows(&output).len(), 1600);
+}
+
+#[test]
+fn files_that_cannot_be_are_named_before_anything_is_written() {
+    let directory = scratch("batch_files");
+    let (input, folder) = (directory.join("in.jsonl"), directory.join("folder"));
+    std::fs::write(&input, requests(3)).expect("written");
+    std::fs::create_dir(&folder).expect("a folder");
+    let refused = |input: &Path, output: &Path, says: &str| {
+        let done = batch(input, output, &["--overwrite"]);
+        assert_eq!(done.status.code(), Some(2), "{says}: {}", stderr(&done));
+        assert!(stderr(&done).contains(says), "{says}: {}", stderr(&done));
+    };
+    refused(&input, &input, "in.jsonl is both IN and OUT");
+    refused(&input, &folder.join("../in.jsonl"), "in.jsonl is both IN and OUT");
+    refused(&input, &folder, "folder is a directory; OUT is a file");
+    refused(&input, &folder.join("a/b.jsonl"), "there is no directory");
+    refused(&folder, &directory.join("out.jsonl"), "folder is a directory");
+    refused(
+        &directory.join("none.jsonl"),
+        &directory.join("out.jsonl"),
+        "none.jsonl: ",
+    );
+    let left = std::fs::read_dir(&directory).expect("is there").count();
+    assert_eq!(left, 2, "nothing was written");
+    assert_eq!(std::fs::read_to_string(&input).expect("is there"), requests(3));
+}
+
+#[test]
 fn fields_can_be_chosen_and_pipes_are_files() {
     let request = r#"{"messages": [{"role": "user", "content": "Hi"}], "reasoning_effort": "none"}"#;
     let output = typecase(&["batch", "-", "-", "--fields", "count"], request);

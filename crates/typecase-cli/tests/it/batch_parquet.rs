@@ -11,6 +11,10 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::Compression;
+use parquet::column::writer::ColumnCloseResult;
+use parquet::file::metadata::ParquetMetaDataReader;
+use parquet::file::writer::SerializedFileWriter;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fs::File;
@@ -357,6 +361,97 @@ fn a_run_into_parquet_that_was_killed_is_taken_up() {
         stderr(&again)
     );
     assert!(std::fs::read(&killed).expect("is there") == bytes);
+}
+
+#[test]
+fn a_complete_output_grows_with_its_input() {
+    let directory = scratch("batch_parquet_grown");
+    let path = |name: &str| directory.join(name);
+    let (input, output, whole) = (path("in.jsonl"), path("out.parquet"), path("whole.parquet"));
+    let parts = path("out.parquet.parts");
+    std::fs::write(&input, requests(1500)).expect("written");
+    assert_eq!(batch(&input, &whole, &[]).status.code(), Some(1));
+    let resume = |n: usize, refused: usize| {
+        std::fs::write(&input, requests(n)).expect("written");
+        let done = batch(&input, &output, &["--resume"]);
+        let says = format!("{refused} of {n} requests");
+        assert!(stderr(&done).contains(&says), "{says}: {}", stderr(&done));
+        assert!(!parts.exists());
+        assert_eq!(rows(&output).len(), n);
+    };
+    resume(700, 100);
+    resume(700, 100);
+    // Killed just when the output had become the first part of a longer one.
+    std::fs::create_dir(&parts).expect("a folder");
+    std::fs::rename(&output, parts.join("00000000.parquet")).expect("renamed");
+    resume(1300, 186);
+    // Killed before the parts that the output was made of were gone.
+    std::fs::create_dir(&parts).expect("a folder");
+    std::fs::write(parts.join("00000007.parquet"), "old").expect("written");
+    resume(1500, 214);
+    assert_eq!(rows(&output), rows(&whole));
+    std::fs::write(&input, requests(1600).replacen("question 1499", "question MCDXCIX", 1)).expect("written");
+    let other = batch(&input, &output, &["--resume"]);
+    assert_eq!(other.status.code(), Some(2), "{}", stderr(&other));
+    assert_eq!(rows(&output), rows(&whole), "an output that is complete stays");
+}
+
+#[test]
+fn codecs_that_are_not_built_in_are_named() {
+    let directory = scratch("batch_parquet_codecs");
+    let (plain, input, output) = (
+        directory.join("plain.parquet"),
+        directory.join("in.parquet"),
+        directory.join("out.jsonl"),
+    );
+    let text = || StringArray::from(vec![r#"[{"role": "user", "content": "Hi"}]"#]);
+    write(&plain, vec![column("messages", text()), column("number", text())]);
+    let file = File::open(&plain).expect("is there");
+    let metadata = ParquetMetaDataReader::new()
+        .parse_and_finish(&file)
+        .expect("is Parquet");
+    // The same pages, said to be of another codec, in one of the columns.
+    let relabel = |relabelled: usize, codec: Compression| {
+        let schema = metadata.file_metadata().schema_descr().root_schema_ptr();
+        let to = File::create(&input).expect("a file");
+        let mut writer = SerializedFileWriter::new(to, schema, Arc::default()).expect("a writer");
+        let group = metadata.row_group(0);
+        let mut group_writer = writer.next_row_group().expect("a row group");
+        for (position, chunk) in group.columns().iter().enumerate() {
+            let builder = chunk.clone().into_builder();
+            let builder = match position == relabelled {
+                true => builder.set_compression(codec),
+                false => builder,
+            };
+            let close = ColumnCloseResult {
+                bytes_written: chunk.compressed_size() as u64,
+                rows_written: group.num_rows() as u64,
+                metadata: builder.build().expect("metadata"),
+                bloom_filter: None,
+                column_index: None,
+                offset_index: None,
+            };
+            group_writer.append_column(&file, close).expect("written");
+        }
+        group_writer.close().expect("written");
+        writer.close().expect("written");
+        batch(&input, &output, &["--overwrite"])
+    };
+    for (codec, name) in [
+        (Compression::LZ4, "LZ4"),
+        (Compression::LZ4_RAW, "LZ4 (raw)"),
+        (Compression::BROTLI(Default::default()), "Brotli"),
+        (Compression::LZO, "LZO"),
+    ] {
+        let done = relabel(0, codec);
+        assert_eq!(done.status.code(), Some(2), "{}", stderr(&done));
+        let says = format!("in.parquet: the column \"messages\" is compressed with {name}; what is read is Snappy");
+        assert!(stderr(&done).contains(&says), "{says}: {}", stderr(&done));
+        assert!(!output.exists());
+    }
+    // Columns that are passed over may have any.
+    let done = relabel(1, Compression::BROTLI(Default::default()));
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
 }
 
 #[test]

@@ -36,7 +36,7 @@ impl ModelFiles {
     /// As [`directory`](Self::directory), or [`ErrorKind::ModelFromHub`] (server).
     pub fn open(model: &Path) -> Result<Self> {
         #[cfg(feature = "gguf")]
-        if model.extension().is_some_and(|extension| extension == "gguf") && model.is_file() {
+        if model.extension().is_some_and(|extension| extension == "gguf") && !model.is_dir() {
             return super::gguf::files(model);
         }
         #[cfg(feature = "hub")]

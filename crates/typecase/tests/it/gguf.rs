@@ -241,6 +241,11 @@ fn files_that_say_too_little_are_refused() {
     let mut file = bytes();
     file.0.remove("tokenizer.ggml.tokens");
     refused("none.gguf", file, "tokenizer.ggml.tokens is missing");
+    let missing = Model::load("no/such.gguf").expect_err("is not there");
+    assert!(
+        matches!(missing.kind(), ErrorKind::MissingModelFile { .. }),
+        "{missing}"
+    );
     let path = bytes().write("cut.gguf");
     let whole = std::fs::read(&path).expect("is there");
     for cut in [0, 3, 20, 100, whole.len() / 2, whole.len() - 1] {

@@ -2,11 +2,13 @@
 
 use super::columns::Columns;
 use crate::batch::input::{Chunk, ChunkSize, Input, Requests};
-use anyhow::{Context, Result};
+use crate::input::open_file;
+use anyhow::{Context, Result, bail};
 use arrow_array::{Array, RecordBatch};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
-use std::fs::File;
+use parquet::basic::Compression;
+use parquet::file::metadata::RowGroupMetaData;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -34,12 +36,16 @@ pub(in crate::batch) struct Rows {
 impl Reader {
     pub(in crate::batch) fn open(file: &Path, size: ChunkSize) -> Result<Self> {
         let name = file.display().to_string();
-        let opened = File::open(file).with_context(|| name.clone())?;
+        let opened = open_file(file)?;
         let bytes = opened.metadata().with_context(|| name.clone())?.len();
-        let builder = ParquetRecordBatchReaderBuilder::try_new(opened).with_context(|| name.clone())?;
+        let builder = ParquetRecordBatchReaderBuilder::try_new(opened)
+            .with_context(|| format!("{name} is no whole Parquet file"))?;
         let (columns, positions) = Columns::find(builder.schema()).with_context(|| name.clone())?;
         let mask = ProjectionMask::roots(builder.parquet_schema(), positions);
         let row_groups = builder.metadata().row_groups();
+        for group in row_groups {
+            check_codecs(group, &mask).with_context(|| name.clone())?;
+        }
         let rows: u64 = row_groups.iter().map(|group| group.num_rows().max(0) as u64).sum();
         let uncompressed: u64 = row_groups
             .iter()
@@ -67,6 +73,25 @@ impl Reader {
         let (all, bytes) = self.total;
         (u128::from(bytes) * u128::from(rows) / u128::from(all.max(1))) as u64
     }
+}
+
+/// Refuses a codec that is not built in, before anything is written.
+fn check_codecs(group: &RowGroupMetaData, wanted: &ProjectionMask) -> Result<()> {
+    let columns = group.columns().iter().enumerate();
+    for (_, column) in columns.filter(|(leaf, _)| wanted.leaf_included(*leaf)) {
+        let codec = match column.compression() {
+            Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::GZIP(_) | Compression::ZSTD(_) => continue,
+            Compression::LZO => "LZO",
+            Compression::BROTLI(_) => "Brotli",
+            Compression::LZ4 => "LZ4",
+            Compression::LZ4_RAW => "LZ4 (raw)",
+        };
+        bail!(
+            "the column {} is compressed with {codec}; what is read is Snappy, zstd, gzip and uncompressed",
+            column.column_path()
+        );
+    }
+    Ok(())
 }
 
 impl Input for Reader {

@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Bytes that are collected before they are encoded, so that no array grows past what its offsets can say.
 const BATCH_BYTES: usize = 16 << 20;
 
-/// The key under which a part says how many of its rows are errors.
+/// The key under which a part, and the output, says how many of its rows are errors.
 pub(super) const REFUSED: &str = "typecase.refused";
 
 /// Collects rows of `--fields`, and encodes them.
