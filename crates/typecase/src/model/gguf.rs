@@ -2,27 +2,21 @@
 //!
 //! What a GGUF file says of a tokenizer is less than what `tokenizer.json` says: tokens, their kinds, merges or scores, and
 //! the *name* of the rule by which text is split. So the files of a model directory are made of it, and read as any
-//! others are. Only names whose ids the tests hold against the `tokenizer.json` of a real vocabulary are known (`qwen2`:
-//! Qwen3, `llama-bpe`: Llama 3.1, `gpt-4o`: gpt-oss, `deepseek-v3`: DeepSeek V3; `llama`: Llama 2). Others are refused, since a
-//! split by another rule gives other ids.
+//! others are. Only a name whose ids were held against the `tokenizer.json` of a real vocabulary is known: `qwen2`, against
+//! Qwen3. Others are refused, since a split by another rule gives other ids.
 //!
 //! | `tokenizer.ggml.model` | becomes |
 //! |---|---|
 //! | `gpt2` | byte-level BPE, split as `tokenizer.ggml.pre` says ([`SPLITS`]) |
-//! | `llama` | BPE over characters with bytes to fall back on; merges follow from the scores |
 //!
 //! # Source
-//! The GGUF specification (`docs/gguf.md` of ggml) for keys and token types; `tokenizer.json` of Qwen3, Llama 3.1, gpt-oss,
-//! DeepSeek V3 and Llama 2 for the rules; `generate_merges` of transformers' `convert_slow_tokenizer.py` for the order of
-//! merges.
+//! The GGUF specification (`docs/gguf.md` of ggml) for keys and token types; `tokenizer.json` of Qwen3 for the rule.
 
 use super::ModelFiles;
 use crate::{Error, ErrorKind, Result};
 use gguf_rs_lib::format::header::GGUFHeader;
 use gguf_rs_lib::format::metadata::{Metadata, MetadataValue};
 use serde_json::{Map, Value, json};
-use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::Path;
@@ -42,42 +36,14 @@ struct Split {
     ignore_merges: bool,
 }
 
-const SPLITS: &[Split] = &[
-    Split {
-        name: "qwen2",
-        patterns: &[
-            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-        ],
-        nfc: true,
-        ignore_merges: false,
-    },
-    Split {
-        name: "llama-bpe",
-        patterns: &[
-            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-        ],
-        nfc: false,
-        ignore_merges: true,
-    },
-    Split {
-        name: "gpt-4o",
-        patterns: &[
-            r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-        ],
-        nfc: false,
-        ignore_merges: true,
-    },
-    Split {
-        name: "deepseek-v3",
-        patterns: &[
-            r"\p{N}{1,3}",
-            "[\u{4e00}-\u{9fa5}\u{3040}-\u{309f}\u{30a0}-\u{30ff}]+",
-            r##"[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"##,
-        ],
-        nfc: false,
-        ignore_merges: false,
-    },
-];
+const SPLITS: &[Split] = &[Split {
+    name: "qwen2",
+    patterns: &[
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    ],
+    nfc: true,
+    ignore_merges: false,
+}];
 
 /// `tokenizer.ggml.token_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -250,10 +216,9 @@ impl<'m> Gguf<'m> {
         let (vocabulary, added) = placed(tokens);
         let mut tokenizer = match self.text("tokenizer.ggml.model") {
             Some("gpt2") => self.byte_level()?,
-            Some("llama") => self.characters(tokens)?,
             other => {
                 return Err(format!(
-                    "tokenizer.ggml.model is {}; gpt2 and llama are known",
+                    "tokenizer.ggml.model is {}; gpt2 is known",
                     other.unwrap_or("missing")
                 ));
             }
@@ -295,89 +260,6 @@ impl<'m> Gguf<'m> {
             "model": { "type": "BPE", "ignore_merges": split.ignore_merges, "merges": merges? },
         }))
     }
-
-    fn characters(&self, tokens: &[Token<'_>]) -> Parsed<Value> {
-        let scores = self.array("tokenizer.ggml.scores").unwrap_or_default();
-        if scores.len() != tokens.len() {
-            return Err(format!(
-                "tokenizer.ggml.scores has {} items for {} tokens",
-                scores.len(),
-                tokens.len()
-            ));
-        }
-        let unknown = self
-            .metadata
-            .get("tokenizer.ggml.unknown_token_id")
-            .and_then(MetadataValue::as_u64);
-        let unknown = unknown
-            .and_then(|id| tokens.get(usize::try_from(id).ok()?))
-            .map(|token| token.content);
-        let begins_with_space = self
-            .metadata
-            .get("tokenizer.ggml.add_space_prefix")
-            .and_then(MetadataValue::as_bool);
-        let spaces = json!({ "type": "Replace", "pattern": { "String": " " }, "content": "▁" });
-        let mut normalizers = vec![spaces];
-        let mut decoders = vec![
-            json!({ "type": "Replace", "pattern": { "String": "▁" }, "content": " " }),
-            json!({ "type": "ByteFallback" }),
-            json!({ "type": "Fuse" }),
-        ];
-        if begins_with_space.unwrap_or(true) {
-            normalizers.insert(0, json!({ "type": "Prepend", "prepend": "▁" }));
-            decoders.push(json!({ "type": "Strip", "content": " ", "start": 1, "stop": 0 }));
-        }
-        Ok(json!({
-            "normalizer": { "type": "Sequence", "normalizers": normalizers },
-            "decoder": { "type": "Sequence", "decoders": decoders },
-            "model": {
-                "type": "BPE",
-                "unk_token": unknown,
-                "fuse_unk": true,
-                "byte_fallback": true,
-                "merges": merges_by_score(tokens, scores),
-            },
-        }))
-    }
-}
-
-/// All ways to make a token of two others, the token of the highest score first.
-fn merges_by_score(tokens: &[Token<'_>], scores: &[MetadataValue]) -> Vec<Value> {
-    let ids: HashMap<&str, usize> = tokens
-        .iter()
-        .enumerate()
-        .filter(|(_, token)| token.kind == TokenType::Normal)
-        .map(|(id, token)| (token.content, id))
-        .collect();
-    let mut merges = Vec::new();
-    for (id, token) in tokens
-        .iter()
-        .enumerate()
-        .filter(|(_, token)| token.kind == TokenType::Normal)
-    {
-        let score = scores[id].as_f64().unwrap_or(f64::NEG_INFINITY);
-        let mut ways: Vec<(usize, usize, &str, &str)> = token
-            .content
-            .char_indices()
-            .skip(1)
-            .filter_map(|(at, _)| {
-                let (left, right) = token.content.split_at(at);
-                Some((*ids.get(left)?, *ids.get(right)?, left, right))
-            })
-            .collect();
-        ways.sort_unstable();
-        merges.extend(ways.into_iter().map(|(_, _, left, right)| (score, left, right)));
-    }
-    // Stable: ways of the same rank stay in the order of their ids.
-    let chars = |text: &str| Reverse(text.chars().count());
-    merges.sort_by(|a, b| {
-        let by_score = b.0.total_cmp(&a.0);
-        by_score.then_with(|| (chars(a.1), chars(a.2)).cmp(&(chars(b.1), chars(b.2))))
-    });
-    merges
-        .into_iter()
-        .map(|(_, left, right)| json!([left, right]))
-        .collect()
 }
 
 /// The vocabulary of the model and the added tokens, such that every token has its id: added tokens get the ids after the
