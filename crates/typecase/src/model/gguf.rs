@@ -149,12 +149,7 @@ impl<'m> Gguf<'m> {
                 contents.len()
             ));
         }
-        let kind = |id: usize| {
-            kinds
-                .get(id)
-                .and_then(MetadataValue::as_u64)
-                .map_or(TokenType::Normal, TokenType::of)
-        };
+        let kind = |id: usize| kinds.get(id).and_then(natural).map_or(TokenType::Normal, TokenType::of);
         Ok(contents
             .into_iter()
             .enumerate()
@@ -260,6 +255,11 @@ impl<'m> Gguf<'m> {
             "model": { "type": "BPE", "ignore_merges": split.ignore_merges, "merges": merges? },
         }))
     }
+}
+
+/// A number that is not negative, of any type: token types are signed in the files.
+fn natural(value: &MetadataValue) -> Option<u64> {
+    value.as_u64().or_else(|| u64::try_from(value.as_i64()?).ok())
 }
 
 /// The vocabulary of the model and the added tokens, such that every token has its id: added tokens get the ids after the
