@@ -1,10 +1,11 @@
 //! Token ids in and out.
 //!
-//! In: anything with a buffer of 32-bit or 64-bit integers (`array`, numpy, `memoryview`, [`Tokens`](crate::tokens)), or
+//! In: anything with a buffer of 32-bit or 64-bit integers (`array`, numpy, `memoryview`, `typecase.Tokens`), or
 //! a sequence of `int`. Out: `bytes` that hold 32-bit integers, of which `memoryview(..).cast("I")` is a typed view.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyList, PyMemoryView, PyTuple};
 use std::borrow::Cow;
 
@@ -18,17 +19,12 @@ pub(crate) enum Ids<'py> {
 
 impl<'py> Ids<'py> {
     pub(crate) fn read(object: &Bound<'py, PyAny>) -> PyResult<Self> {
-        if let Ok(list) = object.cast::<PyList>() {
-            return list
-                .iter()
-                .map(|id| id.extract())
-                .collect::<PyResult<_>>()
-                .map(Ids::Owned);
+        if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+            return packed(object);
         }
-        if object.is_instance_of::<PyTuple>() {
-            return Ok(Ids::Owned(object.extract()?));
-        }
-        let Ok(view) = PyMemoryView::from(object) else {
+        // `typecase.Tokens` has the buffer protocol itself from Python 3.12 on, and its memory in `ids` before.
+        let view = PyMemoryView::from(object).or_else(|_| PyMemoryView::from(&object.getattr("ids")?));
+        let Ok(view) = view else {
             return match object.extract() {
                 Ok(ids) => Ok(Ids::Owned(ids)),
                 Err(error) if error.is_instance_of::<PyTypeError>(object.py()) => Err(PyTypeError::new_err(
@@ -39,7 +35,7 @@ impl<'py> Ids<'py> {
         };
         let format: String = view.getattr("format")?.extract()?;
         let width: usize = view.getattr("itemsize")?.extract()?;
-        let bytes = view.call_method0("tobytes")?.cast_into::<PyBytes>()?;
+        let bytes = contents(&view)?;
         match (format.trim_start_matches(['@', '=', '<']), width) {
             ("I" | "L", 4) => Ok(Ids::Buffer(bytes)),
             ("i" | "l", 4) => narrow(bytes.as_bytes().as_chunks().0, |chunk| {
@@ -64,10 +60,34 @@ impl<'py> Ids<'py> {
     }
 }
 
+/// The ids of a list or tuple. Python's own `array` reads them some three times faster than one by one through the
+/// stable ABI.
+fn packed<'py>(sequence: &Bound<'py, PyAny>) -> PyResult<Ids<'py>> {
+    static ARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let py = sequence.py();
+    let array = ARRAY.get_or_try_init(py, || py.import("array")?.getattr("array").map(Bound::unbind))?;
+    let array = array.bind(py).call1(("I", sequence))?;
+    Ok(Ids::Buffer(contents(&PyMemoryView::from(&array)?)?))
+}
+
+/// The bytes of a buffer: those of the `bytes` that it is a view of, where it is one of the whole, else a copy.
+fn contents<'py>(view: &Bound<'py, PyMemoryView>) -> PyResult<Bound<'py, PyBytes>> {
+    if let Ok(bytes) = view.getattr("obj")?.cast_into::<PyBytes>()
+        && view.getattr("c_contiguous")?.is_truthy()?
+        && view.getattr("nbytes")?.extract::<usize>()? == bytes.as_bytes().len()
+    {
+        return Ok(bytes);
+    }
+    Ok(view.call_method0("tobytes")?.cast_into::<PyBytes>()?)
+}
+
 fn narrow<'py, const N: usize>(chunks: &[[u8; N]], read: impl Fn(&[u8; N]) -> i64) -> PyResult<Ids<'py>> {
-    let ids: Option<Vec<u32>> = chunks.iter().map(|chunk| u32::try_from(read(chunk)).ok()).collect();
-    ids.map(Ids::Owned)
-        .ok_or_else(|| PyValueError::new_err("token ids must be between 0 and 4294967295"))
+    // Two passes without a branch in them are several times faster than one that may stop anywhere.
+    let bits = chunks.iter().fold(0, |bits, chunk| bits | read(chunk));
+    if u32::try_from(bits).is_err() {
+        return Err(PyValueError::new_err("token ids must be between 0 and 4294967295"));
+    }
+    Ok(Ids::Owned(chunks.iter().map(|chunk| read(chunk) as u32).collect()))
 }
 
 /// A list like `given`, whose ids are `ids`, with `with` in place of each `anchor`. What is between is copied as

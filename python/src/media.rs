@@ -31,6 +31,9 @@ pub(crate) fn image_header(py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<
     Ok((format, width_px, height_px, header.orientation.to_exif()))
 }
 
+/// Kind of media, marker, spelling of the token in it, key of `config.json` that names its id.
+type Marker = (&'static str, &'static str, Option<&'static str>, Option<&'static str>);
+
 /// How a checkpoint counts media.
 #[pyclass(frozen, module = "typecase._typecase")]
 pub(crate) struct MediaFamily(Box<dyn Family>);
@@ -66,15 +69,19 @@ impl MediaFamily {
         self.0.contract().family
     }
 
-    /// Of each kind of media: what the prompt carries for one item, and the token in it that adapters look for.
+    /// Of each kind of media: what the prompt carries for one item, the token in it that adapters look for, and the key
+    /// of `config.json` that names its id.
     #[getter]
-    fn markers(&self) -> Vec<(&'static str, &'static str, Option<&'static str>)> {
+    fn markers(&self) -> Vec<Marker> {
         let anchor = |anchor| match anchor {
-            Anchor::Token { spelling, .. } => Some(spelling),
-            Anchor::Marker => None,
+            Anchor::Token { spelling, config_key } => (Some(spelling), config_key),
+            Anchor::Marker => (None, None),
         };
         (self.0.contract().items.iter())
-            .map(|item| (item.modality.as_str(), item.marker, anchor(item.anchor)))
+            .map(|item| {
+                let (spelling, key) = anchor(item.anchor);
+                (item.modality.as_str(), item.marker, spelling, key)
+            })
             .collect()
     }
 

@@ -1,15 +1,18 @@
 //! Models: requests to prompts, prompts to ids.
 
+use crate::adapter::modality;
 use crate::error::raise;
 use crate::ids::{Ids, view};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyLookupError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use rayon::prelude::*;
+use std::ops::Range;
 use std::path::PathBuf;
 use typecase::Result;
 use typecase::format::{LocalTime, RenderOptions};
-use typecase::prompt::{SpecialTokens, Writer};
+use typecase::media::{ImageSize, Media, VideoSample};
+use typecase::prompt::{MediaItem, Modality, SpecialTokens, Writer};
 use typecase::request::ChatRequest;
 use typecase::tokenizer::{EncodeOptions, Tokens, Trust};
 use typecase_jinja::value::Arena;
@@ -17,11 +20,40 @@ use typecase_jinja::value::Arena;
 /// Seconds, microseconds and offset from UTC in seconds of what `strftime_now` takes for now.
 type Now = (i64, u32, i32);
 
-/// Ids as a view of 32-bit integers, and the bytes of the prompt that each stands for.
-type IdsAndRanges<'py> = (Bound<'py, PyAny>, Option<Vec<(usize, usize)>>);
+/// Kind, place in the request, message, part, and code points and tokens of the placeholder of a media item.
+type Item = (
+    &'static str,
+    usize,
+    usize,
+    usize,
+    (usize, usize),
+    Option<(usize, usize)>,
+);
+
+/// Ids as a view of 32-bit integers, the bytes of the prompt that each stands for, and the media.
+type Encoded<'py> = (Bound<'py, PyAny>, Option<Vec<(usize, usize)>>, Vec<Item>);
 
 /// Ids, and a row per id of what [`Model::explain`] says.
 type Explained<'py> = (Bound<'py, PyAny>, Vec<i64>, Vec<bool>, Vec<bool>);
+
+/// A media item that is to be expanded.
+type Sent = (String, u32, u32, Option<Vec<u64>>, Option<f64>);
+
+/// Expanded ids, and the place and the features of each item.
+type Expanded<'py> = (Bound<'py, PyAny>, Vec<((usize, usize), Vec<(usize, usize)>)>);
+
+fn media_item((kind, width, height, frames, fps): Sent) -> PyResult<Media> {
+    let size = ImageSize::new(width, height);
+    match modality(&kind)? {
+        Modality::Image => Ok(Media::Image(size)),
+        Modality::Video => Ok(Media::Video(VideoSample {
+            size,
+            frames: frames.unwrap_or_default(),
+            fps,
+        })),
+        _ => Err(PyValueError::new_err("no family that is known takes audio")),
+    }
+}
 
 /// A loaded model.
 #[pyclass(frozen, module = "typecase._typecase")]
@@ -85,12 +117,12 @@ impl Model {
         request: &Bound<'py, PyAny>,
         ranges: bool,
         now: Option<Now>,
-    ) -> PyResult<IdsAndRanges<'py>> {
+    ) -> PyResult<Encoded<'py>> {
         let body = body(request)?;
         let tokens = py
             .detach(|| self.tokens(body, &options(now), ranges))
             .map_err(|error| raise(py, error))?;
-        to_python(py, &tokens)
+        to_python(py, tokens)
     }
 
     /// The ids of several requests, on all cores.
@@ -101,17 +133,17 @@ impl Model {
         requests: Vec<Bound<'py, PyAny>>,
         ranges: bool,
         now: Option<Now>,
-    ) -> PyResult<Vec<IdsAndRanges<'py>>> {
+    ) -> PyResult<Vec<Encoded<'py>>> {
         let bodies = requests.iter().map(body).collect::<PyResult<Vec<_>>>()?;
         let options = options(now);
-        let tokens: Result<Vec<Tokens>> = py.detach(|| {
+        let tokens: Result<Vec<_>> = py.detach(|| {
             let numbered = bodies.into_par_iter().enumerate();
             numbered
                 .map(|(index, body)| self.tokens(body, &options, ranges).map_err(|error| error.within(index)))
                 .collect()
         });
         let tokens = tokens.map_err(|error| raise(py, error))?;
-        tokens.iter().map(|tokens| to_python(py, tokens)).collect()
+        tokens.into_iter().map(|tokens| to_python(py, tokens)).collect()
     }
 
     /// The ids of a request; for each its message (or -1), whether it is content, and whether a model writes it.
@@ -131,6 +163,37 @@ impl Model {
             origins.content_mask(),
             origins.generation_mask(),
         ))
+    }
+
+    /// The id of the placeholder of each kind of media that has one.
+    #[getter]
+    fn anchors(&self) -> Vec<(&'static str, u32)> {
+        let anchors = self.model.media().map(|media| media.anchors().iter());
+        (anchors.into_iter().flatten())
+            .map(|(modality, id)| (modality.as_str(), id))
+            .collect()
+    }
+
+    /// The ids as an engine's model sees them, with every placeholder expanded, and the place and the features of each
+    /// item. `media` has kind, width, height, sampled frames and frames per second of each.
+    fn expand<'py>(&self, py: Python<'py>, ids: &Bound<'py, PyAny>, media: Vec<Sent>) -> PyResult<Expanded<'py>> {
+        let media: Vec<Media> = media.into_iter().map(media_item).collect::<PyResult<_>>()?;
+        let Some(known) = self.model.media() else {
+            let found = self.model.model_type().unwrap_or_default();
+            return Err(PyLookupError::new_err(format!(
+                "no media are known for model_type {found:?}"
+            )));
+        };
+        let ids = Ids::read(ids)?;
+        let ids = ids.as_slice();
+        let expanded = py
+            .detach(|| known.expand(&ids, &media, self.model.tokenizer()))
+            .map_err(|error| raise(py, error))?;
+        let pair = |range: &Range<usize>| (range.start, range.end);
+        let items = (expanded.items.iter())
+            .map(|item| (pair(&item.range), item.embeds.iter().map(pair).collect()))
+            .collect();
+        Ok((view(py, &expanded.ids)?, items))
     }
 
     fn decode(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<String> {
@@ -167,10 +230,13 @@ impl Model {
         then(&self.model.render(&request, options)?)
     }
 
-    fn tokens(&self, body: Vec<u8>, options: &RenderOptions, ranges: bool) -> Result<Tokens> {
-        let encode = EncodeOptions::new().ranges(ranges);
+    fn tokens(&self, body: Vec<u8>, options: &RenderOptions, ranges: bool) -> Result<(Tokens, bool, Vec<Item>)> {
         self.with_prompt(body, options, |prompt| {
-            self.model.tokenizer().encode_with(prompt, encode)
+            // Where the placeholders are among the tokens is told by the ranges of these.
+            let encode = EncodeOptions::new().ranges(ranges || !prompt.media().is_empty());
+            let tokens = self.model.tokenizer().encode_with(prompt, encode)?;
+            let media = items(prompt, tokens.ranges());
+            Ok((tokens, ranges, media))
         })
     }
 
@@ -190,9 +256,9 @@ pub(crate) struct Prompt {
     /// Each run of text, who wrote it (`format`, `config` or `request`), and the field it came from.
     #[pyo3(get)]
     provenance: Vec<(String, &'static str, Option<String>)>,
-    /// Kind, place in the request, message, part, and code points of the placeholder of each media item.
+    /// The media, in the order of their placeholders.
     #[pyo3(get)]
-    media: Vec<(&'static str, usize, usize, usize, (usize, usize))>,
+    media: Vec<Item>,
     /// Code points of the opened assistant turn.
     #[pyo3(get)]
     generation_stub: Option<(usize, usize)>,
@@ -215,10 +281,6 @@ impl Prompt {
 impl Prompt {
     fn new(prompt: &typecase::Prompt<'_>, body: Vec<u8>) -> Self {
         let text = prompt.text();
-        let chars = |range: std::ops::Range<usize>| {
-            let start = text[..range.start].chars().count();
-            (start, start + text[range].chars().count())
-        };
         Prompt {
             segments: (prompt.segment_texts())
                 .map(|(text, policy)| {
@@ -240,19 +302,8 @@ impl Prompt {
                     (text[range].to_owned(), writer, path)
                 })
                 .collect(),
-            media: (prompt.media().items().iter())
-                .map(|item| {
-                    let place = chars(item.placeholder.clone());
-                    (
-                        item.modality.as_str(),
-                        item.request_ordinal,
-                        item.message,
-                        item.part,
-                        place,
-                    )
-                })
-                .collect(),
-            generation_stub: prompt.generation_stub().map(chars),
+            media: items(prompt, None),
+            generation_stub: prompt.generation_stub().map(|range| chars(text, range)),
             text: text.to_owned(),
             body,
         }
@@ -288,9 +339,29 @@ fn options(now: Option<Now>) -> RenderOptions {
     }
 }
 
-fn to_python<'py>(py: Python<'py>, tokens: &Tokens) -> PyResult<IdsAndRanges<'py>> {
-    let ranges = tokens
-        .ranges()
-        .map(|ranges| ranges.iter().map(|range| (range.start, range.end)).collect());
-    Ok((view(py, tokens.ids())?, ranges))
+/// A range of bytes in code points, as Python counts.
+fn chars(text: &str, range: Range<usize>) -> (usize, usize) {
+    let start = text[..range.start].chars().count();
+    (start, start + text[range].chars().count())
+}
+
+fn items(prompt: &typecase::Prompt<'_>, ranges: Option<&[Range<usize>]>) -> Vec<Item> {
+    let item = |item: &MediaItem<'_>| {
+        let tokens = ranges.map(|ranges| item.tokens(ranges));
+        (
+            item.modality.as_str(),
+            item.request_ordinal,
+            item.message,
+            item.part,
+            chars(prompt.text(), item.placeholder.clone()),
+            tokens.map(|tokens| (tokens.start, tokens.end)),
+        )
+    };
+    prompt.media().items().iter().map(item).collect()
+}
+
+fn to_python(py: Python<'_>, (tokens, ranges, media): (Tokens, bool, Vec<Item>)) -> PyResult<Encoded<'_>> {
+    let pairs = |ranges: &[Range<usize>]| ranges.iter().map(|range| (range.start, range.end)).collect();
+    let ranges = tokens.ranges().filter(|_| ranges).map(pairs);
+    Ok((view(py, tokens.ids())?, ranges, media))
 }

@@ -84,6 +84,33 @@ def test_missing_metadata_is_asked_for_again_and_wrong_metadata_is_named():
     assert adapter.prompt_ids(ids, {"image": "a"}) == [27, 91, 74], "what was found is kept"
 
 
+@pytest.mark.parametrize("ids", [[], ["27"], [True]])
+def test_a_placeholder_that_does_not_encode_is_named(ids):
+    class Broken:
+        def encode(self, text, *, add_special_tokens):
+            return ids
+
+    with pytest.raises(typecase.ModelError, match="image_placeholder"):
+        Adapter(lambda: CONFIG, Broken()).prompt_ids([PAD], {"image": "a"})
+
+
+def test_a_tokenizer_that_fails_is_asked_again():
+    asked = []
+
+    def tokenizer():
+        asked.append(1)
+        if len(asked) == 1:
+            raise RuntimeError("not yet")
+        return Tokenizer()
+
+    adapter = Adapter(lambda: CONFIG, tokenizer)
+    with pytest.raises(RuntimeError, match="not yet"):
+        adapter.prompt_ids([PAD], {"image": "a"})
+    assert adapter.prompt_ids([PAD], {"image": "a"}) == [27, 91, 74]
+    assert adapter.prompt_ids([PAD], {"image": "a"}) == [27, 91, 74]
+    assert len(asked) == 2
+
+
 def test_another_model_passes_for_good():
     asked = []
 
@@ -129,6 +156,48 @@ def test_sglang():
         adapter.prompt_ids(ids, image_data=["a", "b"])
     given = adapter.generate_input(array.array("I", ids), image_data=["a", "b"], video_data="v", rid="r")
     assert given == {"input_ids": ids, "image_data": ["a", "b"], "video_data": "v", "rid": "r"}
+
+
+def test_tensorrt_llm():
+    config = {"model_type": "qwen2_5_vl", "image_token_id": 10, "video_token_id": 11}
+    adapter = typecase.tensorrt_llm.Adapter.from_config(config)
+    ids = [1, 10, 11, 10]
+    data = {"image": ["a", "b"], "video": "v"}
+    assert adapter.prompt_ids(ids, data) is ids
+    prompt = adapter.tokens_prompt(array.array("I", ids), data, mm_processor_kwargs={})
+    assert prompt == {"prompt_token_ids": ids, "multi_modal_data": data, "mm_processor_kwargs": {}}
+    with pytest.raises(typecase.RequestError, match=r"2 image .* 1 image"):
+        adapter.prompt_ids(ids, {"image": ["a"], "video": "v"})
+
+
+def test_adapters_from_a_checkpoint():
+    class Config:
+        model_type = "kimi_k3"
+        media_placeholder_token_id = PAD
+
+    with pytest.raises(typecase.RequestError):
+        typecase.sglang.Adapter.from_config(Config()).prompt_ids([PAD])
+    ids = [PAD]
+    assert typecase.sglang.Adapter.from_config({"model_type": "llama"}).prompt_ids(ids) is ids
+
+    class Vocabulary:
+        def convert_tokens_to_ids(self, token):
+            return {"<|media_pad|>": 5}.get(token)
+
+    with pytest.raises(typecase.ModelError, match="media_placeholder_token_id"):
+        typecase.sglang.Adapter.from_config({"model_type": "kimi_k3"})
+    adapter = typecase.sglang.Adapter.from_config({"model_type": "kimi_k3"}, Vocabulary())
+    assert adapter.prompt_ids([5], image_data="a") == [5]
+
+
+def test_tokens_of_this_package(adapter):
+    tokens = typecase.Tokens(memoryview(array.array("I", [1, PAD, 2]).tobytes()).cast("I"))
+    assert adapter.prompt_ids(tokens, {"image": "a"}).tolist() == [1, 27, 91, 74, 2]
+    assert adapter.tokens_prompt(tokens) == {"prompt_token_ids": [1, PAD, 2]}
+    assert adapter.prompt_ids((1, PAD), {"image": "a"}).tolist() == [1, 27, 91, 74]
+    part = tokens.ids[1:]
+    assert adapter.prompt_ids(part, {"image": "a"}).tolist() == [27, 91, 74, 2]
+    assert adapter.prompt_ids(tokens.ids[::-1], {"image": "a"}).tolist() == [2, 27, 91, 74, 1]
 
 
 def test_adapters_and_errors_pickle(adapter):

@@ -122,6 +122,11 @@ def test_pickling(model):
     assert pickle.loads(pickle.dumps(tokens)) == tokens
     assert pickle.loads(pickle.dumps(model)).tokenize(REQUEST) == tokens
     assert typecase.Tokens(tokens.ids) == tokens.tolist()
+    prompt = model.render(REQUEST)
+    copy = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(prompt))))
+    assert model.encode(copy) == tokens
+    for name in ("text", "segments", "provenance", "media", "generation_stub"):
+        assert getattr(copy, name) == getattr(prompt, name)
 
 
 def test_where_tokens_came_from(model):
@@ -139,3 +144,25 @@ def test_where_tokens_came_from(model):
     assert "Hi" not in text(explained.generation_mask)
     assert set(explained.messages) <= {-1, 0, 1}
     assert model.templates == {}
+
+
+def test_where_the_placeholders_are_among_the_tokens(model):
+    url = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
+    content = [{"type": "text", "text": "<|media_pad|>"}, url, url]
+    tokens = model.tokenize({"messages": [{"role": "user", "content": content}]})
+    assert tokens.ranges is None
+    assert [list(tokens[slice(*item.tokens)]) for item in tokens.media] == [[model.anchors["image"]]] * 2
+    assert pickle.loads(pickle.dumps(tokens)).media == tokens.media
+    expanded = model.expand(tokens, [typecase.Image(30, 20), typecase.Image(1920, 1080)])
+    counts = [end - start for item in expanded.items for start, end in item.embeds]
+    assert counts == [2, 2691]
+    for item in expanded.items:
+        assert set(expanded.tokens[slice(*item.embeds[0])]) == {model.anchors["image"]}
+        assert model.decode(expanded.tokens[slice(*item.tokens)]).startswith("<|media_begin|>image ")
+    with pytest.raises(typecase.RequestError, match=r"2 .* 1 "):
+        model.expand(tokens, [typecase.Image(30, 20)])
+
+
+def test_all_of_the_public_api_has_docstrings():
+    for name in typecase.__all__:
+        assert getattr(typecase, name).__doc__, name

@@ -97,7 +97,17 @@ def weather(city: str, days: int = 3) -> str:
         ((TURNS,), {"return_assistant_tokens_mask": True, "truncation": True, "max_length": 9}),
         ((TURNS,), {"continue_final_message": True, "tokenize": False}),
         (([{"role": "assistant", "content": [{"type": "text", "text": "a "}]}],), {"continue_final_message": True}),
+        (([{"role": "assistant", "content": [Part("text", "a ")]}],), {"continue_final_message": True}),
+        (([[{"role": "assistant", "content": "x"}], TURNS],), {"continue_final_message": True, "tokenize": False}),
         (([{"role": "assistant", "content": "x", "thinking": "y"}],), {"continue_final_message": "reasoning_content"}),
+        (([{"role": "assistant", "content": "x", "reasoning": "y"}],), {"continue_final_message": "reasoning"}),
+        (([HI, TURNS],), {"padding": "max_length", "max_length": 40, "truncation": True}),
+        (([HI, TURNS],), {"padding": True, "return_dict": False}),
+        ((tuple(HI),), {}),
+        ((HI,), {"documents": [{"title": "a", "text": "b"}], "chat_template": "{{ documents }}", "tokenize": False}),
+        ((HI,), {"tokenizer_kwargs": {"return_length": True, "padding_side": "left"}, "padding": "max_length", "max_length": 20}),
+        (([HI, [{"role": "user", "content": "</s> <|im_end|>"}]],), {"sanitize_control_tokens": True, "padding": True}),
+        (([{"role": "user", "content": "a"}],), {"sanitize_control_tokens": True, "name": "<|im_end|>", "chat_template": "{{ name }}{{ messages[0].content }}</s>"}),
         (([{"role": "assistant", "content": "x", "reasoning": "y"}],), {"tokenize": False}),
         (([{"role": "user", "content": "x", "tool_calls": None, "name": None}],), {}),
         ((HI, [weather]), {"tokenize": False}),
@@ -118,6 +128,11 @@ def weather(city: str, days: int = 3) -> str:
         (([{"role": "assistant", "content": [{"type": "image"}]}],), {"continue_final_message": True}),
         ((TURNS,), {"continue_final_message": True, "chat_template": "{{ messages[0].content }}"}),
         ((HI, ["weather"]), {}),
+        ((["Hi"],), {}),
+        (([[]],), {"continue_final_message": True}),
+        (([[]],), {}),
+        ((TURNS,), {"sanitize_control_tokens": True, "return_assistant_tokens_mask": True}),
+        ((HI,), {"no_such": "variable", "tokenizer_kwargs": {"add_special_tokens": True}}),
         ((HI,), {"documents": ["a"]}),
         ((HI,), {"messages": []}),
         ((HI,), {"chat_template": "{{ raise_exception('No, ' + messages[0].role) }}"}),
@@ -150,11 +165,24 @@ def test_named_templates(tokenizer):
         typecase.apply_chat_template(named, HI)
 
 
-def test_tensors(tokenizer):
+@pytest.mark.parametrize("mask", [False, True])
+def test_tensors(tokenizer, mask):
     numpy = pytest.importorskip("numpy")
-    theirs, ours = both(tokenizer, [HI, TURNS], padding=True, return_tensors="np")
-    assert theirs.keys() == ours.keys()
-    assert all(numpy.array_equal(theirs[key], ours[key]) for key in theirs)
+    for chat in ([HI, TURNS], TURNS):
+        theirs, ours = both(tokenizer, chat, padding=True, return_tensors="np", return_assistant_tokens_mask=mask)
+        assert theirs.keys() == ours.keys()
+        assert all(numpy.array_equal(theirs[key], ours[key]) and theirs[key].dtype == ours[key].dtype for key in theirs)
+
+
+def test_a_conversation_object(tokenizer):
+    class Conversation:
+        messages = TURNS
+
+        def __iter__(self):
+            return iter(TURNS)
+
+    theirs, ours = both(tokenizer, [Conversation(), HI])
+    assert theirs == ours
 
 
 def test_the_callers_messages_are_left_alone(tokenizer):
@@ -172,6 +200,27 @@ def test_patch(tokenizer):
     assert again.apply_chat_template.tokenizer is again
     assert again.apply_chat_template(HI) == tokenizer.apply_chat_template(HI)
     assert "apply_chat_template" not in vars(typecase.unpatch(patched))
+
+
+def test_a_patched_processor(tokenizer):
+    class Processor(transformers.ProcessorMixin):
+        attributes = ["tokenizer"]
+        tokenizer_class = "PreTrainedTokenizerFast"
+
+        def __init__(self, tokenizer, chat_template=None):
+            self.tokenizer, self.chat_template = tokenizer, chat_template
+
+        def __call__(self, text=None, images=None, videos=None, audio=None, **options):
+            return {"text": text, "images": images, **options}
+
+    theirs, ours = Processor(tokenizer, CHATML), typecase.patch(Processor(tokenizer, CHATML))
+    assert ours.apply_chat_template(HI) == theirs.apply_chat_template(HI)
+    for options in ({}, {"add_generation_prompt": True}, {"tools": [weather]}, {"continue_final_message": True}, {"x": 1}):
+        for chat in (TURNS, [TURNS, HI]):
+            assert ours.apply_chat_template(chat, **options) == theirs.apply_chat_template(chat, **options)
+    with pytest.raises(typecase.TemplateError):
+        ours.apply_chat_template(HI, chat_template="{{ raise_exception('no') }}")
+    assert "apply_chat_template" not in vars(typecase.unpatch(ours))
 
 
 def test_template_errors_say_where(tokenizer):

@@ -12,9 +12,14 @@ use std::{
 use dynamo_renderer::dynamo_tokenizers as dynamo_tok;
 use dynamo_tok::traits::Encoder as _;
 use serde_json::Value as Json;
+use typecase::tokenizer::Trust;
 
 use super::{ChatTemplate, Stage, TemplatePeer, basetenkenizer::Baseten, dynamo::DynamoTemplate, text};
-use crate::{Contender, Verdict, peers::llm_tokenizer::LlmTokenizer, workload};
+use crate::{
+    Contender, Verdict,
+    peers::{llm_tokenizer::LlmTokenizer, typecase::Typecase},
+    workload,
+};
 
 /// Budget of every cache, so that none gains by size.
 const CACHE_BYTES: usize = 64 << 20;
@@ -160,20 +165,85 @@ impl Tokenize for Llm {
     }
 }
 
-struct Pipeline {
-    name: &'static str,
+/// `typecase`, whose tokenizer takes the prompt with its provenance instead of a text.
+struct Ours {
+    template: Typecase,
+    tokenizer: RefCell<Option<typecase::Tokenizer>>,
+    trust: Trust,
+    cache_bytes: usize,
+}
+
+impl Ours {
+    fn new(template: &ChatTemplate, directory: &Path, cache: Cache, trust: Trust) -> Result<Self, String> {
+        let cache_bytes = match cache {
+            Cache::Cold => 0,
+            Cache::Warm => CACHE_BYTES,
+        };
+        let tokenizer = typecase::Tokenizer::load(directory).map_err(text)?.cache_bytes(cache_bytes);
+        Ok(Self {
+            template: Typecase::new(template)?,
+            tokenizer: RefCell::new(Some(tokenizer)),
+            trust,
+            cache_bytes,
+        })
+    }
+}
+
+/// From request JSON to ids.
+trait FromJson {
+    fn ids(&self, json: &str) -> Ids;
+    /// Forgets earlier calls.
+    fn forget(&self);
+}
+
+impl FromJson for Ours {
+    fn ids(&self, json: &str) -> Ids {
+        let tokenizer = self.tokenizer.borrow();
+        let tokenizer = tokenizer.as_ref().ok_or("no tokenizer")?;
+        self.template.ids(json, tokenizer, self.trust)
+    }
+    fn forget(&self) {
+        let tokenizer = self.tokenizer.take();
+        self.tokenizer
+            .replace(tokenizer.map(|tokenizer| tokenizer.cache_bytes(self.cache_bytes)));
+    }
+}
+
+/// A template and a tokenizer, joined by the text.
+struct Joined {
     template: Box<dyn TemplatePeer>,
     tokenizer: Box<dyn Tokenize>,
 }
 
-impl Pipeline {
+impl FromJson for Joined {
     fn ids(&self, json: &str) -> Ids {
         let render = self.template.prepare(Stage::Json, json).ok_or("no way from JSON")?;
         self.tokenizer.encode(&render()?)
     }
+    fn forget(&self) {
+        self.tokenizer.forget();
+    }
+}
+
+struct Pipeline {
+    name: &'static str,
+    way: Box<dyn FromJson>,
+}
+
+impl Pipeline {
+    fn joined(name: &'static str, template: Box<dyn TemplatePeer>, tokenizer: Box<dyn Tokenize>) -> Self {
+        Self {
+            name,
+            way: Box::new(Joined { template, tokenizer }),
+        }
+    }
+
+    fn ids(&self, json: &str) -> Ids {
+        self.way.ids(json)
+    }
 
     fn conversation(&self, turns: &[String]) -> Result<Vec<Vec<u32>>, String> {
-        self.tokenizer.forget();
+        self.way.forget();
         turns.iter().map(|json| self.ids(json)).collect()
     }
 }
@@ -211,43 +281,25 @@ impl TokenPeers {
         let baseten = || Baseten::new(template).map(|t| Box::new(t) as Box<dyn TemplatePeer>);
         let llm = || LlmTokenizer::new(template).map(|t| Box::new(t) as Box<dyn TemplatePeer>);
         let hf = tokenizers::Tokenizer::from_file(&path).map_err(text)?;
+        let ours = |name, trust| -> Result<Pipeline, String> {
+            let way = Box::new(Ours::new(template, directory, cache, trust)?);
+            Ok(Pipeline { name, way })
+        };
         let mut pipelines = vec![
-            Pipeline {
-                name: "dynamo + fastokens",
-                template: dynamo()?,
-                tokenizer: fast()?,
-            },
-            Pipeline {
-                name: "baseten + fastokens",
-                template: baseten()?,
-                tokenizer: fast()?,
-            },
-            Pipeline {
-                name: "llm-tokenizer",
-                template: llm()?,
-                tokenizer: Box::new(Llm::new(file, cache)?),
-            },
+            ours("typecase", Trust::Strict)?,
+            ours("typecase (compat)", Trust::Compat)?,
+            Pipeline::joined("dynamo + fastokens", dynamo()?, fast()?),
+            Pipeline::joined("baseten + fastokens", baseten()?, fast()?),
+            Pipeline::joined("llm-tokenizer", llm()?, Box::new(Llm::new(file, cache)?)),
         ];
         if cache == Cache::Cold {
             let own = basetenkenizer::Tokenizer::from_file(&path).map_err(text)?;
-            pipelines.push(Pipeline {
-                name: "baseten",
-                template: baseten()?,
-                tokenizer: Box::new(Basetenkenizer(own)),
-            });
+            pipelines.push(Pipeline::joined("baseten", baseten()?, Box::new(Basetenkenizer(own))));
         } else {
             let cached = DynamoCached::new(file, special_tokens(&path)?)?;
-            pipelines.push(Pipeline {
-                name: "dynamo-tokenizers",
-                template: dynamo()?,
-                tokenizer: Box::new(cached),
-            });
+            pipelines.push(Pipeline::joined("dynamo-tokenizers", dynamo()?, Box::new(cached)));
         }
-        let reference = Pipeline {
-            name: "tokenizers",
-            template: baseten()?,
-            tokenizer: Box::new(Tokenizers(hf)),
-        };
+        let reference = Pipeline::joined("tokenizers", baseten()?, Box::new(Tokenizers(hf)));
         Ok(Self { pipelines, reference })
     }
 

@@ -6,10 +6,11 @@
 use std::cell::RefCell;
 
 use typecase::{
-    ChatRequest, Format, RenderOptions,
+    ChatRequest, Format, RenderOptions, Tokenizer,
     format::{ChatTemplate, KimiK3, LocalTime, chat_template::Arguments as TemplateArguments},
     prompt::{Prompt, SpecialTokens},
     request::ParseOptions,
+    tokenizer::{EncodeOptions, Trust},
     value::{Arena, Origin, Value, json::parse_str},
 };
 use typecase_jinja::{Options, Template};
@@ -71,6 +72,22 @@ impl Typecase {
         })
     }
 
+    /// The ids of a request, from its JSON.
+    ///
+    /// # Errors
+    /// The library's message.
+    pub fn ids(&self, json: &str, tokenizer: &Tokenizer, trust: Trust) -> Result<Vec<u32>, String> {
+        thread_local!(static KEPT: RefCell<Kept> = RefCell::default());
+        let options = EncodeOptions::new().trust(trust);
+        KEPT.with_borrow_mut(|kept| {
+            kept.parse(json, |request| {
+                let prompt = self.render(request, request.arena())?;
+                let tokens = tokenizer.encode_with(&prompt, options).map_err(text)?;
+                Ok(tokens.into_ids())
+            })
+        })?
+    }
+
     fn now(&self) -> Option<LocalTime> {
         self.reads_clock.then(|| {
             let now = chrono::Local::now();
@@ -82,16 +99,30 @@ impl Typecase {
         })
     }
 
-    fn render<'a>(&self, request: &ChatRequest<'a>, arena: &'a Arena) -> Result<Prompt<'a>, String> {
+    /// What the template is given of `request`.
+    fn template_arguments<'a>(&self, request: &ChatRequest<'a>) -> Result<TemplateArguments<'a>, String> {
         let mut arguments = TemplateArguments::from_request(request);
         if self.arguments == Arguments::Object {
-            arguments.messages = decode_arguments(arguments.messages, arena)?;
+            arguments.messages = decode_arguments(arguments.messages, request.arena())?;
         }
+        Ok(arguments)
+    }
+
+    fn render<'a>(
+        &self,
+        arguments: &TemplateArguments<'a>,
+        request: &ChatRequest<'a>,
+        arena: &'a Arena,
+    ) -> Result<Prompt<'a>, String> {
         let mut options = RenderOptions::default();
         options.now = self.now();
         self.format
-            .render_arguments(&arguments, request.value(), arena, &options)
+            .render_arguments(arguments, request.value(), arena, &options)
             .map_err(text)
+    }
+
+    fn render_request<'a>(&self, request: &ChatRequest<'a>) -> Result<Prompt<'a>, String> {
+        self.render(&self.template_arguments(request)?, request, request.arena())
     }
 
     /// The variables of the template, for the engine alone.
@@ -121,8 +152,7 @@ impl Typecase {
 
     fn output(&self, json: &str) -> Output {
         Kept::default().parse(json, |request| {
-            self.render(request, request.arena())
-                .map(|prompt| prompt.text().to_owned())
+            self.render_request(request).map(|prompt| prompt.text().to_owned())
         })?
     }
 
@@ -144,9 +174,7 @@ impl Typecase {
                 "typecase",
                 reference::verdict(&self.output(json), expected),
                 move || {
-                    let done = kept.parse(json, |request| {
-                        self.render(request, request.arena()).map(done_with).is_ok()
-                    });
+                    let done = kept.parse(json, |request| self.render_request(request).map(done_with).is_ok());
                     std::hint::black_box(done).ok();
                 },
             )],
@@ -154,10 +182,12 @@ impl Typecase {
                 let verdict = reference::verdict(&self.output(json), expected);
                 let contender = Contender::new("typecase", verdict, move || {
                     let done = kept.parse_beside(json, |request, scratch| {
+                        let arguments = self.template_arguments(request)?;
                         for _ in 0..RENDERS_PER_PARSE {
-                            self.render(request, scratch).map(done_with).ok();
+                            self.render(&arguments, request, scratch).map(done_with).ok();
                             scratch.reset();
                         }
+                        Ok::<(), String>(())
                     });
                     std::hint::black_box(done).ok();
                 });

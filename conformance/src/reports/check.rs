@@ -20,7 +20,6 @@ pub(super) enum Verdict {
 use Verdict::{Fails, Holds, Later};
 
 const SERVE: &str = "serve mode";
-const TOKENIZER: &str = "tokenization";
 const ENGINE: &str = "worker adapters";
 const SERVER: &str = "the server";
 
@@ -57,15 +56,10 @@ fn one(case: &Case<'_>, name: &str, value: Value<'_>, got: &Got) -> Verdict {
         "process_survives" | "no_fallback" => return Holds,
         "bounded_seconds" => return bounded(case, value),
         "reported" => return Later(SERVE),
-        "engines" | "ids_outside_placeholders_unchanged" | "no_decode" => return Later(ENGINE),
+        "engines" => return super::engine::engines(case, value),
         "health_answers_within_ms" | "refused_early_when_over" => return Later(SERVER),
-        "decodes_to_text"
-        | "token_mask_follows_spans"
-        | "mask_covers"
-        | "mask_excludes"
-        | "mask_option"
-        | "mask_survives_expansion"
-        | "ids_equal_reference" => return Later(TOKENIZER),
+        "mask_option" => return Later("serve mode"),
+        "mask_survives_expansion" => return Later(ENGINE),
         "incremental_equals_full" => return Later("incremental rendering"),
         _ => {}
     }
@@ -105,6 +99,10 @@ fn of_prompt(case: &Case<'_>, name: &str, value: Value<'_>, prompt: &Rendered) -
         }),
         "segments" => segments(value, prompt),
         "renders" => Holds,
+        "ids_equal_reference" => ids_equal_reference(case, prompt),
+        "decodes_to_text" | "token_mask_follows_spans" | "mask_covers" | "mask_excludes" => {
+            of_tokens(name, value, prompt)
+        }
         "contains" => verdict(strings(value).iter().all(|part| text.contains(part)), || {
             text.to_owned()
         }),
@@ -187,12 +185,43 @@ fn segments(value: Value<'_>, prompt: &Rendered) -> Verdict {
     })
 }
 
-/// As far as the prompt decides it: what a tokenizer makes of it comes later.
+fn of_tokens(name: &str, value: Value<'_>, prompt: &Rendered) -> Verdict {
+    let Some(encoded) = &prompt.encoded else {
+        return Fails("the prompt has no tokens".to_owned());
+    };
+    let text = prompt.text.as_str();
+    let parts = strings(value);
+    let holds = match name {
+        "decodes_to_text" => return same_text(text, &encoded.decoded),
+        "token_mask_follows_spans" => encoded.mask_follows_spans(),
+        "mask_covers" => parts.iter().all(|part| encoded.mask_is(text, part, true)),
+        _ => parts.iter().all(|part| encoded.mask_is(text, part, false)),
+    };
+    verdict(holds, || format!("{encoded:?}"))
+}
+
+/// Of Kimi K3, whose tokenizer is known here as code.
+fn ids_equal_reference(case: &Case<'_>, prompt: &Rendered) -> Verdict {
+    let encoded = prompt.encoded.as_ref().filter(|_| case.is_native());
+    match encoded.and_then(|encoded| encoded.equals_reference(&prompt.segments)) {
+        Some(same) => verdict(same, || "other ids".to_owned()),
+        None => Later("the tokenizer of the checkpoint"),
+    }
+}
+
+/// Both what the template wrote and what the tokenizer makes of it.
 fn control_tokens(value: Value<'_>, prompt: &Rendered) -> Verdict {
     for (token, count) in value.as_dict().into_iter().flat_map(|tokens| tokens.str_entries()) {
         let found = prompt.trusted_count(token.as_str());
         if !matches!(count, Value::Int(count, _) if usize::try_from(count) == Ok(found)) {
             return Fails(format!("{} was written {found} times by the template", token.as_str()));
+        }
+        let encoded = prompt
+            .encoded
+            .as_ref()
+            .and_then(|encoded| encoded.control(token.as_str()));
+        if encoded != Some(found) {
+            return Fails(format!("{} is {encoded:?} times among the ids", token.as_str()));
         }
     }
     Holds
@@ -248,7 +277,7 @@ fn linear(case: &Case<'_>, value: Value<'_>) -> Verdict {
     };
     let run = |body: &Option<Body>| {
         let start = Instant::now();
-        let _ = body.as_ref().map(|body| case.subject.render(body, &case.options));
+        let _ = body.as_ref().map(|body| case.subject.render(body, &case.options, None));
         start.elapsed()
     };
     // The least of many runs, by turns: other work of the machine only adds to a time.

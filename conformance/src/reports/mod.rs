@@ -1,11 +1,13 @@
 //! Cases made after public reports of people who render chat prompts for a living, in exact mode.
 //!
 //! A case holds if everything holds that it expects of exact mode. What cannot be decided without serve mode, a
-//! tokenizer, adapters or a server is counted as skipped, by the name of the case and what is missing.
+//! tokenizer or a server is counted as skipped, by the name of the case and what is missing.
 
 mod check;
+mod engine;
 mod request;
 mod subject;
+mod tokens;
 
 use crate::report::{Outcome, Report};
 use anyhow::{Context, Result, bail};
@@ -15,6 +17,7 @@ use std::fs;
 use std::path::PathBuf;
 use subject::{Got, Subject};
 use typecase::RenderOptions;
+use typecase::tokenizer::Tokenizer;
 use typecase::value::{Arena, Dict, Value, json};
 
 /// The clock of the oracle, for cases that do not say what time it is.
@@ -38,6 +41,8 @@ pub(crate) struct Args {
 struct Case<'a> {
     value: Value<'a>,
     subject: Subject,
+    /// Set if the case expects something of ids.
+    tokenizer: Option<Tokenizer>,
     options: RenderOptions,
 }
 
@@ -52,7 +57,8 @@ impl Case<'_> {
 
     /// Renders the case, with fields replaced; `None` if it describes no request.
     fn render(&self, replaced: Option<Value<'_>>, turns: Option<usize>) -> Option<Got> {
-        Some(self.subject.render(&self.body(replaced, turns)?, &self.options))
+        let body = self.body(replaced, turns)?;
+        Some(self.subject.render(&body, &self.options, self.tokenizer.as_ref()))
     }
 }
 
@@ -72,6 +78,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         let case = Case {
             value,
             subject: Subject::new(value, args.templates.as_deref()),
+            tokenizer: tokens::tokenizer(value),
             options: crate::clock::options_at(Some(now))?,
         };
         let (outcome, later) = run_case(&case);
@@ -103,13 +110,15 @@ fn run_case(case: &Case<'_>) -> (Option<Outcome>, Vec<String>) {
     if field("expect_exact").is_some() && field("expect").is_some() {
         later.push("whose other half is decided in serve mode".to_owned());
     }
-    if case.value.lookup("engine").is_some() {
-        return (None, vec!["which wait for worker adapters".to_owned()]);
-    }
-    let Some(got) = case.render(None, None) else {
-        return (Some(Outcome::Different("describes no request".to_owned())), later);
+    let (verdicts, refused) = match case.value.lookup("engine") {
+        Some(engine) => (engine::adapt(case, engine, expected), false),
+        None => {
+            let Some(got) = case.render(None, None) else {
+                return (Some(Outcome::Different("describes no request".to_owned())), later);
+            };
+            (check(case, expected, &got), matches!(got, Got::Refused(_)))
+        }
     };
-    let verdicts = check(case, expected, &got);
     let mut fails = Vec::new();
     let mut holds = 0;
     for (name, verdict) in verdicts {
@@ -121,11 +130,11 @@ fn run_case(case: &Case<'_>) -> (Option<Outcome>, Vec<String>) {
     }
     later.sort_unstable();
     later.dedup();
-    let outcome = match (fails.is_empty(), holds, &got) {
+    let outcome = match (fails.is_empty(), holds, refused) {
         (false, _, _) => Some(Outcome::Different(fails.join("\n"))),
         (true, 0, _) => None,
-        (true, _, Got::Refused(_)) => Some(Outcome::BothRefuse),
-        (true, _, Got::Prompt(_)) => Some(Outcome::Equal),
+        (true, _, true) => Some(Outcome::BothRefuse),
+        (true, _, false) => Some(Outcome::Equal),
     };
     (outcome, later)
 }

@@ -1,6 +1,7 @@
 //! What a case is rendered with: a template, several with names, or a format of our own.
 
 use super::request::Body;
+use super::tokens::Encoded;
 use crate::exact::{self, Refusal};
 use std::fs;
 use std::ops::Range;
@@ -9,6 +10,7 @@ use typecase::format::chat_template::{Arguments, ChatTemplates, TokenNames};
 use typecase::format::kimi_k3::{Entry, KimiK3, Profile, Reference};
 use typecase::prompt::{Prompt, SpecialTokens, Writer};
 use typecase::request::{ChatRequest, ParseOptions, Validation};
+use typecase::tokenizer::Tokenizer;
 use typecase::value::json::{self, WriteOptions};
 use typecase::value::{Arena, Value};
 use typecase::{Error, Fault, Format, RenderOptions};
@@ -41,6 +43,8 @@ pub(super) struct Rendered {
     pub(super) trusted: Vec<Range<usize>>,
     /// Media items, as far as the format names them.
     pub(super) media: usize,
+    /// Its tokens, if the case asks about them.
+    pub(super) encoded: Option<Encoded>,
 }
 
 /// An error.
@@ -52,7 +56,7 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    fn new(err: &Error, at_load: bool) -> Self {
+    pub(super) fn new(err: &Error, at_load: bool) -> Self {
         Failure {
             refusal: exact::refusal(err),
             fault: err.fault(),
@@ -119,15 +123,15 @@ impl Subject {
     }
 
     /// Renders, or says why not.
-    pub(super) fn render(&self, body: &Body, options: &RenderOptions) -> Got {
+    pub(super) fn render(&self, body: &Body, options: &RenderOptions, tokenizer: Option<&Tokenizer>) -> Got {
         let arena = Arena::new();
         let rendered = match self {
             Subject::Broken(err) => return Got::Refused(Failure::new(err, true)),
             Subject::Missing(_) => {
                 return Got::Refused(Failure::new(&Error::new(typecase::ErrorKind::UnresolvedTool), true));
             }
-            Subject::Templates(templates) => render_template(templates, body, options, &arena),
-            Subject::KimiK3(format) => render_native(format, body, options, &arena),
+            Subject::Templates(templates) => render_template(templates, body, options, tokenizer, &arena),
+            Subject::KimiK3(format) => render_native(format, body, options, tokenizer, &arena),
         };
         match rendered {
             Ok(rendered) => Got::Prompt(rendered),
@@ -140,6 +144,7 @@ fn render_template<'a>(
     templates: &ChatTemplates,
     body: &Body,
     options: &RenderOptions,
+    tokenizer: Option<&Tokenizer>,
     arena: &'a Arena,
 ) -> typecase::Result<Rendered> {
     match body {
@@ -149,7 +154,7 @@ fn render_template<'a>(
             arguments.request_bytes = text.len();
             let template = templates.choose(Some(arguments.tools))?;
             let prompt = template.render_arguments(&arguments, value, arena, options)?;
-            Ok(Rendered::new(&prompt))
+            Ok(Rendered::new(&prompt, tokenizer))
         }
         Body::Request(text) => {
             let mut bytes = text.clone().into_bytes();
@@ -160,12 +165,18 @@ fn render_template<'a>(
                 Err(err) => return Err(Error::new(err.kind().clone()).at(err.path().clone())),
             };
             let prompt = templates.choose(request.tools())?.render(request, options)?;
-            Ok(Rendered::new(&prompt))
+            Ok(Rendered::new(&prompt, tokenizer))
         }
     }
 }
 
-fn render_native(format: &KimiK3, body: &Body, options: &RenderOptions, arena: &Arena) -> typecase::Result<Rendered> {
+fn render_native(
+    format: &KimiK3,
+    body: &Body,
+    options: &RenderOptions,
+    tokenizer: Option<&Tokenizer>,
+    arena: &Arena,
+) -> typecase::Result<Rendered> {
     let (text, validation) = match body {
         Body::Request(text) => (text.clone(), Validation::Strict),
         Body::Arguments(text) => (as_request(text), Validation::Shape),
@@ -173,11 +184,11 @@ fn render_native(format: &KimiK3, body: &Body, options: &RenderOptions, arena: &
     let mut bytes = text.into_bytes();
     let parse = ParseOptions::default().validation(validation);
     let request = ChatRequest::parse_with(&mut bytes, arena, &parse)?;
-    Ok(Rendered::new(&format.render(&request, options)?))
+    Ok(Rendered::new(&format.render(&request, options)?, tokenizer))
 }
 
 /// Arguments as a request: `kwargs` has another name there.
-fn as_request(arguments: &str) -> String {
+pub(super) fn as_request(arguments: &str) -> String {
     let arena = Arena::new();
     let fields = json::parse_str(arguments, &arena)
         .ok()
@@ -201,7 +212,7 @@ fn as_request(arguments: &str) -> String {
 }
 
 impl Rendered {
-    fn new(prompt: &Prompt<'_>) -> Self {
+    fn new(prompt: &Prompt<'_>, tokenizer: Option<&Tokenizer>) -> Self {
         let mut trusted: Vec<Range<usize>> = Vec::new();
         for (range, writer) in prompt.provenance().ranges() {
             match (writer, trusted.last_mut()) {
@@ -217,6 +228,7 @@ impl Rendered {
             segments: prompt.segment_texts().map(segment).collect(),
             trusted,
             media: prompt.media().len(),
+            encoded: tokenizer.and_then(|tokenizer| Encoded::new(prompt, tokenizer)),
         }
     }
 

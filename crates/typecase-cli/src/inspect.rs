@@ -102,15 +102,9 @@ impl<'m> Report<'m> {
             content: &token.content,
             special: token.special,
         });
-        let is_native = model.model_type() == Some("kimi_k3");
-        let format = match (is_native, model.templates().is_empty()) {
-            (true, _) => Some("kimi_k3"),
-            (false, false) => Some("chat_template"),
-            (false, true) => None,
-        };
         Report {
             model: name,
-            format,
+            format: model.format_name(),
             model_type: model.model_type(),
             architectures: model.architectures(),
             files: files(model),

@@ -234,17 +234,6 @@ pub enum ErrorKind {
         /// The directory.
         directory: String,
     },
-    /// A media placeholder does not encode to the one id that `config.json` names.
-    PlaceholderNotOneId {
-        /// How the placeholder is spelled.
-        token: String,
-        /// The ids it encodes to.
-        ids: Vec<u32>,
-        /// The key of `config.json` that names the id.
-        key: String,
-        /// The id that it names.
-        expected: u32,
-    },
     /// A text could not be turned into ids.
     Encoding {
         /// What the tokenizer says.
@@ -297,7 +286,6 @@ impl ErrorKind {
             Self::BrokenModelFile { .. } => "broken_model_file",
             Self::NoFormat { .. } => "no_format",
             Self::NoVocabulary { .. } => "no_vocabulary",
-            Self::PlaceholderNotOneId { .. } => "placeholder_not_one_id",
             Self::Encoding { .. } => "encoding",
             Self::PlaceholderQuoted { .. } => "placeholder_quoted",
             Self::PlaceholderNotRegistered { .. } => "placeholder_not_registered",
@@ -343,7 +331,6 @@ impl ErrorKind {
             | Self::BrokenModelFile { .. }
             | Self::NoFormat { .. }
             | Self::NoVocabulary { .. }
-            | Self::PlaceholderNotOneId { .. }
             | Self::Encoding { .. }
             | Self::PlaceholderNotRegistered { .. }
             | Self::ModelSetting { .. } => Fault::Server,
@@ -559,16 +546,6 @@ impl fmt::Display for ErrorKind {
             Self::NoVocabulary { directory } => write!(
                 f,
                 "no vocabulary in {directory}; looked for tokenizer.json, tiktoken.model and tekken.json"
-            ),
-            Self::PlaceholderNotOneId {
-                token,
-                ids,
-                key,
-                expected,
-            } => write!(
-                f,
-                "the media placeholder {token} encodes to {ids:?}, but {key} in config.json says {expected}; \
-                 it has to be that one id"
             ),
             Self::Encoding { reason } => write!(f, "cannot encode the text: {reason}"),
         }

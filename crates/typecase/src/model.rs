@@ -6,22 +6,26 @@ mod gguf;
 #[cfg(feature = "hub")]
 mod hub;
 mod hub_failure;
+mod media;
 pub(crate) mod special_tokens;
 mod templates;
+mod turn_probe;
 
 pub use files::ModelFiles;
 #[cfg(feature = "hub")]
 pub use hub::Hub;
 pub use hub_failure::HubFailure;
+pub use media::ModelMedia;
 pub use templates::NamedTemplate;
 
-use crate::format::chat_template::ChatTemplates;
+use crate::format::chat_template::{ChatTemplate, ChatTemplates};
 use crate::format::{Format, KimiK3, RenderOptions};
 use crate::prompt::{Prompt, SpecialTokens};
 use crate::request::ChatRequest;
-use crate::tokenizer::{TokenOrigins, Tokenizer, Tokens, Trust};
+use crate::tokenizer::{TokenOrigins, Tokenizer, Tokens, Trust, TurnMarks};
 use crate::{Error, ErrorKind, Result};
 use std::path::Path;
+use std::sync::OnceLock;
 use typecase_jinja::value::{Arena, Value};
 
 /// A model, loaded: it knows its prompt language and its vocabulary. Shared between threads as it is.
@@ -36,6 +40,9 @@ pub struct Model {
     stop_ids: Vec<u32>,
     language: Language,
     tokenizer: Tokenizer,
+    /// Made when first asked for: only training wants masks.
+    turn_marks: OnceLock<TurnMarks>,
+    media: Option<ModelMedia>,
 }
 
 /// What the model's prompts are written in.
@@ -107,6 +114,7 @@ impl Model {
         let tokenizer = Tokenizer::from_files(&files)?;
         let stop_ids = stop_ids(&files, parsed, &special_tokens, &tokenizer)?;
         check_placeholders(&files, model_type.as_deref(), parsed, &tokenizer)?;
+        let media = ModelMedia::load(&files, parsed, &tokenizer)?;
         Ok(Model {
             files,
             config,
@@ -117,6 +125,8 @@ impl Model {
             stop_ids,
             language,
             tokenizer,
+            turn_marks: OnceLock::new(),
+            media,
         })
     }
 
@@ -135,12 +145,44 @@ impl Model {
         }
     }
 
-    /// The prompt of a request.
+    /// The name of the prompt language that was picked for the model: of a native format, or `chat_template`; none if only
+    /// the vocabulary can be used.
+    ///
+    /// # Example
+    /// ```
+    /// assert_eq!(typecase::Model::demo()?.format_name(), Some("kimi_k3"));
+    /// # Ok::<(), typecase::Error>(())
+    /// ```
+    pub fn format_name(&self) -> Option<&'static str> {
+        match &self.language {
+            Language::Native(format) => Some(format.name()),
+            Language::Templates(_) => Some(ChatTemplate::NAME),
+            Language::Unknown => None,
+        }
+    }
+
+    /// The prompt of a request; by the template that it brings, if it was read with leave to bring one.
     ///
     /// # Errors
-    /// As [`format`](Self::format) and [`Format::render`].
+    /// As [`format`](Self::format) and [`Format::render`]; a template of the request that does not compile;
+    /// [`ErrorKind::MediaCount`] (client) if a template of a model that takes media does not write one placeholder per item.
     pub fn render<'a>(&self, request: &ChatRequest<'a>, options: &RenderOptions) -> Result<Prompt<'a>> {
-        self.format(request)?.render(request, options)
+        let own = match request.own_template() {
+            Some(source) => {
+                let names = self.special_tokens.iter().cloned().collect();
+                Some(ChatTemplate::compile(source, names)?)
+            }
+            None => None,
+        };
+        let mut prompt = match &own {
+            Some(template) => template.render(request, options)?,
+            None => self.format(request)?.render(request, options)?,
+        };
+        let is_template = own.is_some() || matches!(self.language, Language::Templates(_));
+        if let (true, Some(media)) = (is_template, &self.media) {
+            media.locate(request, &mut prompt)?;
+        }
+        Ok(prompt)
     }
 
     /// The tokens of a prompt with where each came from: message, role, field, loss mask.
@@ -148,7 +190,19 @@ impl Model {
     /// # Errors
     /// As [`Tokenizer::encode`].
     pub fn explain(&self, prompt: &Prompt<'_>, trust: Trust) -> Result<TokenOrigins> {
-        self.tokenizer.explain(prompt, trust, &self.stop_ids)
+        self.tokenizer.explain(prompt, trust, self.turn_marks())
+    }
+
+    /// What opens and closes the turns of the assistant in this model's prompts, as small conversations show it.
+    pub fn turn_marks(&self) -> &TurnMarks {
+        self.turn_marks.get_or_init(|| match &self.language {
+            Language::Native(format) => turn_probe::marks(format.as_ref(), &self.tokenizer, &self.stop_ids),
+            Language::Templates(templates) => match templates.choose(None) {
+                Ok(template) => turn_probe::marks(template, &self.tokenizer, &self.stop_ids),
+                Err(_) => TurnMarks::closed_by(&self.stop_ids),
+            },
+            Language::Unknown => TurnMarks::closed_by(&self.stop_ids),
+        })
     }
 
     /// The ids of a prompt.
@@ -274,13 +328,21 @@ fn check_placeholders(
             }));
         };
         let ids = tokenizer.encode_text(token, SpecialTokens::All)?;
-        if ids != [expected] {
-            return Err(Error::new(ErrorKind::PlaceholderNotOneId {
-                token: token.to_owned(),
-                ids,
-                key: key.to_owned(),
-                expected,
-            }));
+        match ids.as_slice() {
+            [id] if *id == expected => {}
+            [id] => {
+                return Err(Error::new(ErrorKind::ModelSetting {
+                    key: key.to_owned(),
+                    found: expected.to_string(),
+                    expected: format!("{id}, the id of {token}"),
+                }));
+            }
+            _ => {
+                return Err(Error::new(ErrorKind::PlaceholderNotRegistered {
+                    token: token.to_owned(),
+                    ids,
+                }));
+            }
         }
     }
     Ok(())

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, overload
+
+
+class MediaItem(NamedTuple):
+    """An image, video or sound, in the order of the prompt."""
+
+    #: ``"image"``, ``"video"`` or ``"audio"``.
+    modality: str
+    #: Its place among all media of the request. Formats may put them in another order.
+    ordinal: int
+    #: The message it came with.
+    message: int
+    #: The content part of that message.
+    part: int
+    #: Where its placeholder is in the text, in code points.
+    placeholder: tuple[int, int]
+    #: Where its placeholder is among the ids; ``None`` in a prompt that is not encoded yet.
+    tokens: tuple[int, int] | None = None
 
 
 class Tokens(Sequence[int]):
-    """Token ids, and the bytes of the prompt that each stands for when these were asked for.
+    """Token ids, the bytes of the prompt that each stands for when these were asked for, and where the media are.
 
     A sequence of ``int`` whose memory is shared, not copied: with numpy through ``numpy.asarray(tokens)``, and with
     anything else through ``tokens.ids``, a ``memoryview`` of 32-bit integers. From Python 3.12 on the object itself has
@@ -18,14 +35,18 @@ class Tokens(Sequence[int]):
     (2, 0, [0, 0])
     """
 
-    __slots__ = ("ids", "ranges")
+    __slots__ = ("ids", "media", "ranges")
 
     ids: memoryview
     ranges: list[tuple[int, int]] | None
+    media: list[MediaItem]
 
-    def __init__(self, ids: memoryview, ranges: list[tuple[int, int]] | None = None) -> None:
+    def __init__(
+        self, ids: memoryview, ranges: list[tuple[int, int]] | None = None, media: Iterable[tuple[Any, ...]] = ()
+    ) -> None:
         self.ids = ids
         self.ranges = ranges
+        self.media = [MediaItem(*item) for item in media]
 
     def tolist(self) -> list[int]:
         """The ids as a list."""
@@ -67,12 +88,12 @@ class Tokens(Sequence[int]):
         return self.ids
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (self.ids.tobytes(), self.ranges)
+        return _unpickled, (self.ids.tobytes(), self.ranges, self.media)
 
     def __repr__(self) -> str:
         shown = ", ".join(map(str, self.ids[:8]))
         return f"Tokens([{shown}{', ...' if len(self) > 8 else ''}], length {len(self)})"
 
 
-def _unpickled(ids: bytes, ranges: list[tuple[int, int]] | None) -> Tokens:
-    return Tokens(memoryview(ids).cast("I"), ranges)
+def _unpickled(ids: bytes, ranges: list[tuple[int, int]] | None, media: list[MediaItem]) -> Tokens:
+    return Tokens(memoryview(ids).cast("I"), ranges, media)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from typecase import _typecase
-from typecase._tokens import Tokens
+from typecase._tokens import MediaItem, Tokens
+from typecase.media import Image, Video
 
-__all__ = ["Explained", "MediaItem", "Model", "Prompt", "Run"]
+__all__ = ["Expanded", "ExpandedItem", "Explained", "MediaItem", "Model", "Prompt", "Run"]
 
 Request = str | bytes | Mapping[str, Any]
 
@@ -25,19 +27,21 @@ class Run(NamedTuple):
     path: str | None
 
 
-class MediaItem(NamedTuple):
-    """An image, video or sound, in the order of the prompt."""
+class Expanded(NamedTuple):
+    """The ids of a prompt as an engine's model sees them."""
 
-    #: ``"image"``, ``"video"`` or ``"audio"``.
-    modality: str
-    #: Its place among all media of the request. Formats may put them in another order.
-    ordinal: int
-    #: The message it came with.
-    message: int
-    #: The content part of that message.
-    part: int
-    #: Where its placeholder is in the text, in code points.
-    placeholder: tuple[int, int]
+    tokens: Tokens
+    #: Where each media item is among the ids, in the order of the prompt.
+    items: list[ExpandedItem]
+
+
+class ExpandedItem(NamedTuple):
+    """Where a media item is in an expanded prompt."""
+
+    #: All of it, with its frame.
+    tokens: tuple[int, int]
+    #: The ids in whose place its features are put.
+    embeds: list[tuple[int, int]]
 
 
 class Explained(NamedTuple):
@@ -91,6 +95,14 @@ class Prompt:
 
     def __repr__(self) -> str:
         return f"Prompt({self.text!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = ("text", "segments", "provenance", "media", "generation_stub", "request")
+        return _unpickled, ({name: getattr(self._prompt, name) for name in fields}, self._now)
+
+
+def _unpickled(fields: dict[str, Any], now: tuple[int, int, int]) -> Prompt:
+    return Prompt(SimpleNamespace(**fields), now)  # type: ignore[arg-type]
 
 
 class Model:
@@ -183,6 +195,36 @@ class Model:
         """
         ids, *rows = self._model.explain(request, now=_now())
         return Explained(Tokens(ids), *rows)
+
+    @property
+    def anchors(self) -> dict[str, int]:
+        """The id of the placeholder of each kind of media that has one.
+
+        >>> Model.demo().anchors
+        {'image': 2837}
+        """
+        return dict(self._model.anchors)
+
+    def expand(self, tokens: Any, media: Iterable[Image | Video]) -> Expanded:
+        """The ids as an engine's model sees them, with every placeholder expanded, for routers that hash them.
+
+        ``tokens`` are canonical ids, ``media`` the sizes of the items in the order in which their placeholders stand.
+        Raises :class:`typecase.RequestError` if there are not as many.
+
+        >>> model = Model.demo()
+        >>> part = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
+        >>> tokens = model.tokenize({"messages": [{"role": "user", "content": [part]}]})
+        >>> expanded = model.expand(tokens, [Image(1920, 1080)])
+        >>> (first, last), = expanded.items[0].embeds
+        >>> last - first
+        2691
+        """
+        sent = [
+            ("image", *item, None, None) if isinstance(item, Image) else ("video", *item[:2], list(item[2]), item[3])
+            for item in media
+        ]
+        ids, items = self._model.expand(tokens.ids if isinstance(tokens, Tokens) else tokens, sent)
+        return Expanded(Tokens(ids), [ExpandedItem(*item) for item in items])
 
     def encode_text(self, text: str, *, special_tokens: bool = False) -> Tokens:
         """The ids of text on its own; special tokens in it count only with ``special_tokens``."""

@@ -3,7 +3,7 @@
 SGLang takes canonical ids as they are: its processors expand each placeholder. The adapter counts first, where the
 client can still be told which request is wrong::
 
-    adapter = typecase.sglang.Adapter({"image": config.media_placeholder_token_id})
+    adapter = typecase.sglang.Adapter.from_config(hf_config)
     engine.async_generate(**adapter.generate_input(request["token_ids"], image_data=images))
 
 SGLang itself is not imported.
@@ -11,17 +11,16 @@ SGLang itself is not imported.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from typecase._typecase import Canonical
+from typecase._canonical import CanonicalAdapter, as_list
 
 __all__ = ["Adapter"]
 
 Ids = TypeVar("Ids")
 
 
-class Adapter:
+class Adapter(CanonicalAdapter):
     """Counts placeholders against media.
 
     ``anchors`` has the id of the placeholder of each kind of media (``image``, ``video``, ``audio``).
@@ -36,9 +35,6 @@ class Adapter:
     typecase.RequestError: the prompt has 1 image placeholder(s) for 2 image item(s)
     """
 
-    def __init__(self, anchors: Mapping[str, int]) -> None:
-        self._canonical = Canonical(dict(anchors))
-
     def prompt_ids(
         self, ids: Ids, *, image_data: Any = None, video_data: Any = None, audio_data: Any = None
     ) -> Ids:
@@ -46,9 +42,7 @@ class Adapter:
 
         Raises :class:`typecase.RequestError`, naming both counts, if they have not.
         """
-        return self._canonical.prompt_ids(
-            ids, images=_count(image_data), videos=_count(video_data), audios=_count(audio_data)
-        )
+        return self._counted(ids, image=image_data, video=video_data, audio=audio_data)
 
     def generate_input(
         self,
@@ -61,14 +55,6 @@ class Adapter:
     ) -> dict[str, Any]:
         """The arguments of ``Engine.generate`` for ``ids`` and their media; ``fields`` are further ones."""
         media = {"image_data": image_data, "video_data": video_data, "audio_data": audio_data}
-        checked = self.prompt_ids(ids, **media)
-        if not isinstance(checked, list):
-            checked = memoryview(checked).tolist()
+        checked = as_list(self.prompt_ids(ids, **media))
         given = {key: value for key, value in media.items() if value is not None}
         return {"input_ids": checked, **given, **fields}
-
-
-def _count(items: Any) -> int:
-    if items is None:
-        return 0
-    return len(items) if isinstance(items, (list, tuple)) else 1

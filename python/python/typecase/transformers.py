@@ -18,6 +18,7 @@ import inspect
 import logging
 import re
 import time
+import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -186,15 +187,19 @@ def _conversations(conversation: Any) -> tuple[list[list[dict[str, Any]]], bool]
     ], is_batched
 
 
+def _plain(value: Any) -> Any:
+    """``value`` where it is plain data already, else a step towards it."""
+    from typecase._plain import plain
+
+    return value if value is None or isinstance(value, (str, int, float, list, tuple, dict)) else plain(value)
+
+
 def _message(message: Any) -> dict[str, Any]:
     """A message as a dict of its own, with its reasoning under each name that templates read."""
-    if not isinstance(message, dict):
-        from typecase._plain import plain
-
-        made = plain(message) if not isinstance(message, (str, int, float, list, tuple, type(None))) else message
-        if not isinstance(made, dict):
-            raise TypeError(f"Chat messages should be dicts, dataclasses or pydantic models, but got {message!r}.")
-        message = made
+    made = _plain(message)
+    if not isinstance(made, dict):
+        raise TypeError(f"Chat messages should be dicts, dataclasses or pydantic models, but got {message!r}.")
+    message = made
     reasoning = next((message[key] for key in _REASONING_FIELDS if message.get(key) is not None), None)
     if reasoning is not None:
         return {"thinking": reasoning, **message, "reasoning_content": reasoning}
@@ -233,7 +238,7 @@ def _open_final_message(chat: list[dict[str, Any]], field: bool | str, chat_temp
         for name in fields:
             last[name] = last[name] + _TAG
         return final
-    blocks = list(final)
+    blocks = [block if isinstance(block, dict) else _plain(block) for block in final]
     for index in reversed(range(len(blocks))):
         if "text" in blocks[index]:
             text = blocks[index]["text"]
@@ -295,16 +300,63 @@ class _Patched:
         return apply_chat_template(self.tokenizer, *args, **kwargs)
 
 
+class _PatchedProcessor:
+    """``apply_chat_template`` of one processor: its own, but for who renders the template."""
+
+    def __init__(self, processor: Any) -> None:
+        self.processor = processor
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return _rendering(type(self.processor).apply_chat_template)(self.processor, *args, **kwargs)
+
+
+@functools.lru_cache(maxsize=128)
+def _rendering(method: Any) -> Any:
+    """A copy of a processor's method whose ``render_jinja_template`` is typecase's. No module of transformers is
+    changed, so other processors go on as they are."""
+    own = inspect.unwrap(method)
+    if "render_jinja_template" not in own.__code__.co_names:
+        raise TypeError(f"{own.__qualname__} is not of the kind that transformers 5 has")
+    names = {**own.__globals__, "render_jinja_template": _render_jinja_template}
+    copy = types.FunctionType(own.__code__, names, own.__name__, own.__defaults__, own.__closure__)
+    copy.__kwdefaults__ = own.__kwdefaults__
+    return copy
+
+
+def _render_jinja_template(
+    conversations: Sequence[Any],
+    tools: Any = None,
+    documents: Any = None,
+    chat_template: str | None = None,
+    return_assistant_tokens_mask: bool = False,
+    continue_final_message: bool | str = False,
+    add_generation_prompt: bool = False,
+    **variables: Any,
+) -> tuple[list[str], list[list[tuple[int, int]]]]:
+    return render_chat(
+        conversations,
+        chat_template or "",
+        tools=tools,
+        documents=documents,
+        add_generation_prompt=add_generation_prompt,
+        continue_final_message=continue_final_message,
+        return_assistant_tokens_mask=return_assistant_tokens_mask,
+        variables=variables,
+    )
+
+
 def patch(tokenizer: Any) -> Any:
     """Makes ``tokenizer.apply_chat_template`` render with typecase, and gives back the tokenizer.
 
-    Only this tokenizer is touched, not its class; :func:`unpatch` undoes it.
+    A processor is patched like a tokenizer; how it loads and samples media stays its own. Only this object is touched,
+    not its class; :func:`unpatch` undoes it.
     """
-    tokenizer.apply_chat_template = _Patched(tokenizer)
+    is_processor = hasattr(tokenizer, "tokenizer") and not hasattr(tokenizer, "special_tokens_map")
+    tokenizer.apply_chat_template = _PatchedProcessor(tokenizer) if is_processor else _Patched(tokenizer)
     return tokenizer
 
 
 def unpatch(tokenizer: Any) -> Any:
-    """Undoes :func:`patch`, and gives back the tokenizer."""
+    """Undoes :func:`patch`, and gives back the tokenizer or processor."""
     tokenizer.__dict__.pop("apply_chat_template", None)
     return tokenizer

@@ -14,8 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
+from typecase._canonical import as_list, count
 from typecase._errors import ModelError
 from typecase._typecase import VllmKimiK3
+from typecase.media import setting
 
 __all__ = ["Adapter", "register_renderer"]
 
@@ -54,7 +56,7 @@ class Adapter:
         self._passes = False
 
     @classmethod
-    def from_model_config(cls, model_config: Any, tokenizer: _Encodes) -> Adapter:
+    def from_model_config(cls, model_config: Any, tokenizer: _Encodes | None) -> Adapter:
         """An adapter for vLLM's ``ModelConfig``."""
         return cls(lambda: getattr(model_config, "hf_config", None), tokenizer)
 
@@ -65,24 +67,20 @@ class Adapter:
         the very object given where there is nothing to do. Raises :class:`typecase.RequestError` if there are not as
         many placeholders as images, :class:`typecase.ModelError` if the checkpoint's metadata is wrong.
         """
-        counts = {
-            "images": _count(multi_modal_data, "image"),
-            "vision_chunks": _count(multi_modal_data, "vision_chunk"),
-        }
-        if not any(counts.values()):
+        if not multi_modal_data:
+            return ids
+        images, chunks = count(multi_modal_data.get("image")), count(multi_modal_data.get("vision_chunk"))
+        if images == chunks == 0:
             return ids
         adapter = self._resolve()
-        return ids if adapter is None else adapter.prompt_ids(ids, **counts)
+        return ids if adapter is None else adapter.prompt_ids(ids, images=images, vision_chunks=chunks)
 
     def tokens_prompt(
         self, ids: Any, multi_modal_data: Mapping[str, Any] | None = None, **fields: Any
     ) -> dict[str, Any]:
         """vLLM's ``TokensPrompt`` for ``ids``. ``fields`` are further keys of it (``multi_modal_uuids``,
         ``mm_processor_kwargs``, ``cache_salt``); those that are ``None`` are left out."""
-        adapted = self.prompt_ids(ids, multi_modal_data)
-        if not isinstance(adapted, list):
-            adapted = memoryview(adapted).tolist()
-        prompt: dict[str, Any] = {"prompt_token_ids": adapted}
+        prompt: dict[str, Any] = {"prompt_token_ids": as_list(self.prompt_ids(ids, multi_modal_data))}
         if multi_modal_data:
             prompt["multi_modal_data"] = multi_modal_data
         prompt.update((key, value) for key, value in fields.items() if value is not None)
@@ -92,7 +90,7 @@ class Adapter:
         if self._resolved is not None or self._passes:
             return self._resolved
         config = self._config()
-        model_type = _setting(config, "model_type")
+        model_type = setting(config, "model_type")
         if model_type is None:
             return None
         if not isinstance(model_type, str):
@@ -100,8 +98,8 @@ class Adapter:
         if model_type != "kimi_k3":
             self._passes = True
             return None
-        anchor = _setting(config, "media_placeholder_token_id")
-        placeholder = _setting(config, "image_placeholder")
+        anchor = setting(config, "media_placeholder_token_id")
+        placeholder = setting(config, "image_placeholder")
         tokenizer = self._tokenizer
         if tokenizer is not None and not hasattr(tokenizer, "encode"):
             tokenizer = tokenizer()
@@ -111,23 +109,11 @@ class Adapter:
             raise _wrong("media_placeholder_token_id", anchor, "a token id")
         if not isinstance(placeholder, str) or not placeholder:
             raise _wrong("image_placeholder", placeholder, "text of at least one token")
-        ids = tokenizer.encode(placeholder, add_special_tokens=False)
-        self._resolved = VllmKimiK3(anchor, list(ids))
+        ids = list(tokenizer.encode(placeholder, add_special_tokens=False))
+        if not ids or any(isinstance(id, bool) or not isinstance(id, int) for id in ids):
+            raise ModelError(f"image_placeholder {placeholder!r} becomes the ids {ids!r}", "model_setting")
+        self._resolved = VllmKimiK3(anchor, ids)
         return self._resolved
-
-
-def _count(multi_modal_data: Mapping[str, Any] | None, key: str) -> int:
-    """Items under ``key``: one item is given as itself or as a list."""
-    items = multi_modal_data.get(key) if multi_modal_data else None
-    if items is None:
-        return 0
-    return len(items) if isinstance(items, (list, tuple)) else 1
-
-
-def _setting(config: Any, key: str) -> Any:
-    if config is None:
-        return None
-    return config.get(key) if isinstance(config, Mapping) else getattr(config, key, None)
 
 
 def _wrong(key: str, found: Any, expected: str) -> ModelError:
@@ -135,9 +121,10 @@ def _wrong(key: str, found: Any, expected: str) -> ModelError:
 
 
 def register_renderer(mode: str = RENDERER_MODE) -> None:
-    """Registers a renderer with vLLM that renders Kimi K3 with typecase, under ``--tokenizer-mode MODE``.
+    """Registers a renderer with vLLM that renders with typecase, under ``--tokenizer-mode MODE``.
 
-    Call it from a plugin (entry point group ``vllm.general_plugins``). Media are read by vLLM; the prompt, and which
+    vLLM calls it by itself where the package is installed (entry point group ``vllm.general_plugins``), so
+    ``vllm serve MODEL --tokenizer-mode typecase`` is all there is to do. Media are loaded by vLLM; the prompt, and which
     placeholder is whose, are typecase's.
     """
     from vllm.renderers.registry import RENDERER_REGISTRY

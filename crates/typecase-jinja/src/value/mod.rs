@@ -413,4 +413,17 @@ impl Arena {
         }
         origin
     }
+
+    /// As [`original`](Self::original), but no further back than to the bytes that `root` was read to: those a value
+    /// that was itself read by [`json::parse_str`] has its places in.
+    pub fn original_in(&self, mut origin: Origin, root: Value<'_>) -> Origin {
+        let root = root.origin().0;
+        for copied in self.copies.borrow().iter().rev() {
+            let holds = |address: usize| address.wrapping_sub(copied.start) < copied.len;
+            if holds(origin.0) && !holds(root) {
+                origin = Origin(copied.original + (origin.0 - copied.start));
+            }
+        }
+        origin
+    }
 }

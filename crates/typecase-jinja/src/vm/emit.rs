@@ -213,7 +213,7 @@ impl<'a> State<'a> {
             WriteOptions::default()
         } else {
             let args = self.eval_args(args, None)?;
-            write_options(self, args.as_args())?
+            write_options(self, &value, args.as_args())?
         };
         let written = if self.out.track {
             json::write_to(&mut self.out, &value, &options, self.arena)

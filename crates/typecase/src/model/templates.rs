@@ -1,8 +1,8 @@
 //! Chat templates that come with a model, and where each is from.
 //!
 //! `chat_template.jinja` and the files of `additional_chat_templates/` come first; only where there are none,
-//! `chat_template` in `tokenizer_config.json`, a text or a list of names and texts; then `chat_template.json`, which
-//! processors had. This is the order of `transformers` 5.
+//! `chat_template` in `tokenizer_config.json`, a text or a list of names and texts; then `chat_template.json` and
+//! `processor_config.json`, where processors had theirs. This is the order of `transformers` 5.
 
 use super::ModelFiles;
 use crate::{Error, ErrorKind, Result};
@@ -34,7 +34,7 @@ impl NamedTemplate {
                 templates.push(template(name, files.read(&file)?, &file));
             }
         }
-        for file in ["tokenizer_config.json", "chat_template.json"] {
+        for file in ["tokenizer_config.json", "chat_template.json", "processor_config.json"] {
             if !templates.is_empty() {
                 break;
             }

@@ -1,8 +1,8 @@
 //! Puts a prompt together; the only place where a segment is opened.
 
 use super::text::PromptText;
-use super::{MediaItem, MediaManifest, Prompt, Provenance, ProvenanceRun, Segment, SpecialTokens, Warning, Writer};
-use typecase_jinja::value::{Arena, Origin, Text, Value};
+use super::{MediaItem, MediaManifest, Prompt, Provenance, Segment, SpecialTokens, Warning, Writer};
+use typecase_jinja::value::{Arena, Origin, Run, Text, Value};
 
 /// Text that may become a special id. `'static` is the point: no request text lives that long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl<'a> PromptBuilder<'a> {
                 text: PromptText::new(arena.spare_text(capacity)),
                 segments: Vec::new(),
                 provenance: Provenance {
-                    runs: Vec::new(),
+                    runs: arena.spare_runs(0),
                     request,
                     arena,
                 },
@@ -159,9 +159,12 @@ impl<'a> PromptBuilder<'a> {
         match runs.last_mut() {
             Some(last) if last.end == end => {}
             // Two runs of the request are never one: an origin counts from where its run begins.
-            Some(last) if last.writer == writer && !matches!(writer, Writer::Request(_)) => last.end = end,
+            Some(last) if last.origin == writer.to_origin() && !matches!(writer, Writer::Request(_)) => last.end = end,
             None if end == 0 => {}
-            _ => runs.push(ProvenanceRun { end, writer }),
+            _ => runs.push(Run {
+                end,
+                origin: writer.to_origin(),
+            }),
         }
     }
 }
@@ -180,7 +183,7 @@ impl Piece {
         let mut builder = PromptBuilder::new(Value::None(Origin::COMPUTED), &arena, 0);
         write(&mut builder);
         let prompt = builder.finish();
-        debug_assert!(prompt.provenance.runs.iter().all(|run| run.writer == Writer::Format));
+        debug_assert!(prompt.provenance.ranges().all(|(_, writer)| writer == Writer::Format));
         Piece {
             text: prompt.text.written,
             segments: prompt.segments,

@@ -21,6 +21,14 @@ pub struct MediaItem<'a> {
     pub placeholder: Range<usize>,
 }
 
+impl MediaItem<'_> {
+    /// The tokens of its placeholder, among tokens that have these byte ranges: where adapters find what they replace.
+    pub fn tokens(&self, ranges: &[Range<usize>]) -> Range<usize> {
+        let start = ranges.partition_point(|range| range.end <= self.placeholder.start);
+        start..ranges.partition_point(|range| range.start < self.placeholder.end)
+    }
+}
+
 /// The media of a prompt, in the order in which their placeholders stand.
 #[derive(Clone, Debug, Default)]
 pub struct MediaManifest<'a> {
@@ -41,5 +49,12 @@ impl<'a> MediaManifest<'a> {
     /// Whether there are no media.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
+    }
+}
+
+impl<'a> super::Prompt<'a> {
+    /// Notes the media of a prompt that was written as a whole; `items` are in the order of their placeholders.
+    pub(crate) fn set_media(&mut self, items: Vec<MediaItem<'a>>) {
+        self.media.items = items;
     }
 }

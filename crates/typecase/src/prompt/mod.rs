@@ -15,7 +15,7 @@ pub use crate::request::Modality;
 pub(crate) use builder::Piece;
 pub use builder::{ControlToken, PromptBuilder, TextSegment};
 pub use media_manifest::{MediaItem, MediaManifest};
-pub use provenance::{Provenance, ProvenanceRun, Writer};
+pub use provenance::{Provenance, Writer};
 pub(crate) use rendered::Rendered;
 pub use segment::{Segment, SpecialTokens};
 pub use warning::{Warning, WarningKind};
@@ -91,9 +91,10 @@ impl<'a> Prompt<'a> {
         &self.warnings
     }
 
-    /// Leaves the memory of the text to the next prompt of a request that is read with the same arena: for servers,
+    /// Leaves the memory of the text and its runs to the next prompt of a request that is read with the same arena: for servers,
     /// which keep the arena from request to request.
     pub fn recycle(self) {
         self.text.recycle(self.provenance.arena);
+        self.provenance.arena.give_back_runs(self.provenance.runs);
     }
 }

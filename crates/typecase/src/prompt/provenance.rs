@@ -1,7 +1,7 @@
 //! Who wrote each byte of a prompt.
 
 use std::ops::Range;
-use typecase_jinja::value::{Arena, Origin, Path, Value};
+use typecase_jinja::value::{Arena, Origin, Path, Run, Value};
 
 /// Who wrote a run of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -14,19 +14,33 @@ pub enum Writer {
     Request(Origin),
 }
 
-/// A run of bytes that one writer wrote.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ProvenanceRun {
-    /// Where the run ends, in bytes from the start of the prompt; it begins where the one before ends.
-    pub end: usize,
-    /// Who wrote it.
-    pub writer: Writer,
+/// The origin that stands for the configuration in a list of runs: no byte lies there.
+const CONFIG: Origin = Origin(1);
+
+impl Writer {
+    /// As the origin of a run.
+    pub(super) fn to_origin(self) -> Origin {
+        match self {
+            Writer::Format => Origin::COMPUTED,
+            Writer::Config => CONFIG,
+            Writer::Request(origin) => origin,
+        }
+    }
+
+    fn of(origin: Origin) -> Self {
+        match origin {
+            Origin::COMPUTED => Writer::Format,
+            CONFIG => Writer::Config,
+            origin => Writer::Request(origin),
+        }
+    }
 }
 
 /// Who wrote each byte of a prompt, as a run-length list.
 #[derive(Clone, Debug)]
 pub struct Provenance<'a> {
-    pub(super) runs: Vec<ProvenanceRun>,
+    /// Each ends where the next begins. Runs of a render, whose memory goes from prompt to prompt.
+    pub(super) runs: Vec<Run>,
     /// The request, whose places the origins are.
     pub(super) request: Value<'a>,
     pub(super) arena: &'a Arena,
@@ -38,23 +52,31 @@ impl<'a> Provenance<'a> {
         self.request
     }
 
-    /// The runs, in order, without gaps.
-    pub fn runs(&self) -> &[ProvenanceRun] {
-        &self.runs
-    }
-
-    /// The runs with the bytes they cover.
+    /// The runs of bytes that one writer wrote, in order and without gaps.
     pub fn ranges(&self) -> impl ExactSizeIterator<Item = (Range<usize>, Writer)> {
         let mut start = 0;
         self.runs.iter().map(move |run| {
             let range = start..run.end;
             start = run.end;
-            (range, run.writer)
+            (range, Writer::of(run.origin))
         })
+    }
+
+    /// Whether the request wrote none of the bytes of `range`.
+    pub fn is_trusted(&self, range: &Range<usize>) -> bool {
+        let first = self.runs.partition_point(|run| run.end <= range.start);
+        let last = self.runs.partition_point(|run| run.end < range.end);
+        let mut runs = self.runs[first..].iter().take(last + 1 - first);
+        runs.all(|run| !matches!(Writer::of(run.origin), Writer::Request(_)))
     }
 
     /// The field of the request that bytes of `origin` came from: `messages[3].content[1].text`.
     pub fn path(&self, origin: Origin) -> Path {
-        self.request.path_of(self.arena.original(origin))
+        self.request.path_of(self.origin_in_request(origin))
+    }
+
+    /// The place among the request's own bytes that bytes of `origin` came from.
+    pub(crate) fn origin_in_request(&self, origin: Origin) -> Origin {
+        self.arena.original_in(origin, self.request)
     }
 }

@@ -1,7 +1,7 @@
 //! Prompts that a chat template wrote in one piece.
 
 use super::text::PromptText;
-use super::{MediaManifest, Prompt, Provenance, ProvenanceRun, Segment, SpecialTokens, Writer};
+use super::{MediaManifest, Prompt, Provenance, Segment, SpecialTokens, Writer};
 use std::ops::Range;
 use typecase_jinja::value::{Arena, Run, Value};
 
@@ -27,15 +27,20 @@ impl Rendered {
         mut writer: impl FnMut(&Run) -> Writer,
     ) -> Prompt<'a> {
         let end = self.text.len();
-        let mut runs: Vec<ProvenanceRun> = Vec::with_capacity(self.runs.len());
-        for run in &self.runs {
-            let writer = writer(run);
-            match runs.last_mut() {
-                Some(last) if last.writer == writer && !matches!(writer, Writer::Request(_)) => last.end = run.end,
-                _ => runs.push(ProvenanceRun { end: run.end, writer }),
+        let (mut runs, mut kept) = (self.runs, 0);
+        for at in 0..runs.len() {
+            let (run, writer) = (runs[at], writer(&runs[at]));
+            let origin = writer.to_origin();
+            match runs[..kept].last_mut() {
+                // Two runs of the request are never one: an origin counts from where its run begins.
+                Some(last) if last.origin == origin && !matches!(writer, Writer::Request(_)) => last.end = run.end,
+                _ => {
+                    runs[kept] = Run { end: run.end, origin };
+                    kept += 1;
+                }
             }
         }
-        arena.give_back_runs(self.runs);
+        runs.truncate(kept);
         let segment = Segment {
             end,
             special_tokens: SpecialTokens::Trusted,

@@ -69,7 +69,7 @@ impl<'a> PromptText<'a> {
     pub(super) fn segments<'s>(&'s self, segments: &'s [Segment]) -> impl ExactSizeIterator<Item = &'s str> {
         let (mut end, mut written) = (0, 0);
         let mut borrowed = self.borrowed.iter().copied().peekable();
-        let mut next = move |segment: &Segment| {
+        let next = move |segment: &Segment| {
             let len = segment.end - end;
             end = segment.end;
             match borrowed.next_if(|borrowed| borrowed.after == written) {
@@ -80,7 +80,7 @@ impl<'a> PromptText<'a> {
                 }
             }
         };
-        segments.iter().map(move |segment| next(segment))
+        segments.iter().map(next)
     }
 
     /// Gives the memory back.

@@ -44,6 +44,7 @@ pub struct ChatRequest<'a> {
     arena: &'a Arena,
     body_len: usize,
     messages: &'a [Message<'a>],
+    allows_template: bool,
     tool_choice: ToolChoice<'a>,
     ending: Ending,
 }
@@ -122,6 +123,7 @@ impl<'a> ChatRequest<'a> {
             arena,
             body_len: 0,
             messages,
+            allows_template: options.allow_template,
             tool_choice: tool::request_choice(fields, strict)?,
             ending: options::ending(fields, strict)?,
         };
@@ -133,6 +135,15 @@ impl<'a> ChatRequest<'a> {
 
     fn check(&self) -> Result<()> {
         options::check_types(self.fields)?;
+        if !self.allows_template
+            && let Some(found) = self.set_field("chat_template")
+        {
+            let kind = ErrorKind::UnsupportedValue {
+                found: crate::error::shortened(found.as_str().unwrap_or_default()),
+                expected: "no chat template of the request's own",
+            };
+            return Err(Error::new(kind).within("chat_template"));
+        }
         for name in ["tools", "functions"] {
             if let Some(tools) = self.set_field(name) {
                 tool::check_declarations(tools).map_err(|err| err.within(name))?;
@@ -200,6 +211,13 @@ impl<'a> ChatRequest<'a> {
     /// The `chat_template_kwargs`.
     pub fn template_kwargs(&self) -> Option<&'a Dict<'a>> {
         self.fields.get("chat_template_kwargs")?.as_dict()
+    }
+
+    /// The request's own `chat_template`, if [`ParseOptions::allow_template`] lets it bring one.
+    pub fn own_template(&self) -> Option<&'a str> {
+        self.set_field("chat_template")?
+            .as_str()
+            .filter(|_| self.allows_template)
     }
 
     /// The `documents`, unless `null`.

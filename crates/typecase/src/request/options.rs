@@ -9,6 +9,9 @@ use typecase_jinja::value::{Dict, Value};
 pub struct ParseOptions {
     /// How much of it is checked. Default: [`Validation::Strict`].
     pub validation: Validation,
+    /// Whether the request may bring its own `chat_template`. Default: no, and one that does is refused: who sends the
+    /// template decides what is a control token.
+    pub allow_template: bool,
 }
 
 impl ParseOptions {
@@ -16,6 +19,13 @@ impl ParseOptions {
     #[must_use]
     pub fn validation(mut self, validation: Validation) -> Self {
         self.validation = validation;
+        self
+    }
+
+    /// Whether the request may bring its own `chat_template`.
+    #[must_use]
+    pub fn allow_template(mut self, allow: bool) -> Self {
+        self.allow_template = allow;
         self
     }
 }
@@ -75,7 +85,8 @@ fn flag(fields: &Dict<'_>, name: &'static str, strict: bool) -> Result<Option<bo
 type Holds = fn(Value<'_>) -> bool;
 
 /// Fields whose type is checked, and what they may be beside `null`.
-const TYPES: [(&str, &str, Holds); 8] = [
+const TYPES: [(&str, &str, Holds); 9] = [
+    ("chat_template", "a string", is_string),
     ("chat_template_kwargs", "an object", is_object),
     ("response_format", "an object", is_object),
     ("reasoning", "an object", is_object),

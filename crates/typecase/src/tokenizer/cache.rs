@@ -244,6 +244,68 @@ mod tests {
     }
 
     #[test]
+    fn texts_of_one_hash_never_stand_for_each_other() {
+        // The worst that crafted text could do if the keys were known: all of it at one place.
+        let cache = Cache::new(1 << 20);
+        let slot = Slot(7 << 48 | 42);
+        for i in 0..1000u32 {
+            let text = format!("crafted {i}");
+            assert!(cache.shard(slot).find(slot.0, &text, false, cache.budget()).is_none());
+            cache.store(slot, &text, false, &[i]);
+            let found = cache.shard(slot).find(slot.0, &text, false, cache.budget());
+            assert_eq!(*found.expect("just stored"), [i]);
+            let other = cache.shard(slot).find(slot.0, &text, true, cache.budget());
+            assert!(other.is_none(), "the beginning of a segment is another piece");
+        }
+        // They took each other's place, so a pile of them costs no more than one.
+        assert_eq!(cache.stats().entries, 1);
+    }
+
+    #[test]
+    fn no_two_caches_have_the_same_places() {
+        let places = |cache: &Cache| -> Vec<u64> {
+            (0..64)
+                .map(|i| match cache.look_up(&format!("text {i}"), false) {
+                    Err(Some(slot)) => slot.0,
+                    _ => unreachable!("the cache is empty and has a budget"),
+                })
+                .collect()
+        };
+        let [one, other] = [Cache::new(1 << 20), Cache::new(1 << 20)].map(|cache| places(&cache));
+        assert!(one.iter().zip(&other).all(|(one, other)| one != other));
+    }
+
+    #[test]
+    fn threads_share_what_was_stored_and_stay_within_the_budget() {
+        const BUDGET: usize = 1 << 20;
+        let cache = Cache::new(BUDGET);
+        let id_of = |text: &str| text.bytes().fold(0u32, |sum, byte| sum * 31 % 65_537 + u32::from(byte));
+        std::thread::scope(|scope| {
+            for worker in 0..4u32 {
+                let cache = &cache;
+                scope.spawn(move || {
+                    for i in 0..20_000u32 {
+                        // Half of the texts are all threads', half are one's own.
+                        let text = match i % 2 {
+                            0 => format!("shared {}", i % 512),
+                            _ => format!("worker {worker} text {i}"),
+                        };
+                        match cache.look_up(&text, i % 4 == 0) {
+                            Ok(ids) => assert_eq!(*ids, [id_of(&text); 3]),
+                            Err(Some(slot)) => cache.store(slot, &text, i % 4 == 0, &[id_of(&text); 3]),
+                            Err(None) => unreachable!("short texts are stored"),
+                        }
+                    }
+                });
+            }
+        });
+        let stats = cache.stats();
+        assert_eq!(stats.hits + stats.misses, 80_000);
+        assert!(stats.hits > 30_000, "{stats:?}");
+        assert!(stats.bytes <= BUDGET && stats.max_bytes == BUDGET, "{stats:?}");
+    }
+
+    #[test]
     fn without_a_budget_nothing_is_held() {
         let cache = Cache::new(0);
         assert!(matches!(cache.look_up("a", true), Err(None)));

@@ -32,6 +32,7 @@ mod tests;
 #[cfg(feature = "tiktoken")]
 mod tiktoken;
 mod tokens;
+mod turns;
 mod vocabulary;
 
 pub use added_tokens::{AddedToken, AddedTokens};
@@ -39,6 +40,7 @@ pub use cache::CacheStats;
 pub use origins::{IGNORED_LABEL, TokenOrigin, TokenOrigins};
 pub use stream::DecodeStream;
 pub use tokens::Tokens;
+pub use turns::TurnMarks;
 
 use crate::model::ModelFiles;
 use crate::prompt::{Prompt, Segment, SpecialTokens, Writer};
@@ -46,7 +48,7 @@ use crate::{Error, ErrorKind, Result};
 use added_tokens::touches;
 use cache::Cache;
 use std::ops::Range;
-use typecase_jinja::value::{Path, Step};
+use typecase_jinja::value::{Origin, Value};
 use vocabulary::{Piece, Vocabulary};
 
 /// Encodes prompts and decodes ids. Shared between threads as it is.
@@ -186,14 +188,15 @@ impl Tokenizer {
         Ok(out.count.unwrap_or_default())
     }
 
-    /// The tokens of `prompt` with where each came from. `stop_ids`: the tokens that end a turn.
+    /// The tokens of `prompt` with where each came from. `marks`: what opens and closes the turns of its format, for the
+    /// generation mask of prompts without `{% generation %}` blocks.
     ///
     /// # Errors
     /// As [`encode`](Self::encode).
-    pub fn explain(&self, prompt: &Prompt<'_>, trust: Trust, stop_ids: &[u32]) -> Result<TokenOrigins> {
+    pub fn explain(&self, prompt: &Prompt<'_>, trust: Trust, marks: &TurnMarks) -> Result<TokenOrigins> {
         let options = EncodeOptions::new().trust(trust).ranges(true);
         let tokens = self.encode_with(prompt, options)?;
-        Ok(TokenOrigins::new(prompt, &tokens, stop_ids))
+        Ok(TokenOrigins::new(prompt, &tokens, marks))
     }
 
     fn encode_into(&self, prompt: &Prompt<'_>, trust: Trust, out: &mut Output) -> Result<()> {
@@ -409,10 +412,13 @@ fn request_ranges(prompt: &Prompt<'_>) -> Vec<Range<usize>> {
     if !prompt.segments().iter().any(trusted_text) {
         return Vec::new();
     }
-    let mut ranges: Vec<Range<usize>> = Vec::new();
-    for (range, writer) in prompt.provenance().ranges() {
+    let provenance = prompt.provenance();
+    let roles = role_origins(provenance.request());
+    let is_role = |origin: Origin| roles.binary_search(&provenance.origin_in_request(origin)).is_ok();
+    let mut ranges: Vec<Range<usize>> = Vec::with_capacity(provenance.ranges().len() / 2);
+    for (range, writer) in provenance.ranges() {
         let Writer::Request(origin) = writer else { continue };
-        if ROLES.contains(&&prompt.text()[range.clone()]) && is_role(&prompt.provenance().path(origin)) {
+        if ROLES.contains(&&prompt.text()[range.clone()]) && is_role(origin) {
             continue;
         }
         match ranges.last_mut() {
@@ -423,11 +429,14 @@ fn request_ranges(prompt: &Prompt<'_>) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Whether a path is `messages[i].role`.
-fn is_role(path: &Path) -> bool {
-    let mut steps = path.steps();
-    matches!(steps.next(), Some(Step::Key(key)) if key == "messages")
-        && matches!(steps.next(), Some(Step::Index(_)))
-        && matches!(steps.next(), Some(Step::Key(key)) if key == "role")
-        && steps.next().is_none()
+/// Where `messages[i].role` was read from, for every message, in ascending order.
+fn role_origins(request: Value<'_>) -> Vec<Origin> {
+    let messages = request.lookup("messages").and_then(|messages| messages.as_list());
+    let messages = messages.map_or(&[][..], |list| list.items());
+    let mut origins: Vec<Origin> = messages
+        .iter()
+        .filter_map(|message| Some(message.lookup("role")?.origin()))
+        .collect();
+    origins.sort_unstable();
+    origins
 }

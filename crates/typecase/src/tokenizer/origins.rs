@@ -2,12 +2,11 @@
 //!
 //! A token counts as content of a message if any of its bytes was read from that message; else it is scaffolding. The
 //! **generation mask** marks what a model wrote or is to learn to write: the `{% generation %}` blocks of a chat template
-//! where there are any; else, for every message of the assistant, all from its first byte to its last, and on to the token
-//! that ends the turn, which the model samples too.
+//! where there are any; else the turns of the assistant ([`TurnMarks`]): what it said, the format's scaffolding within, and
+//! the token that closes the turn, which the model samples too.
 
-use super::Tokens;
+use super::{Tokens, TurnMarks};
 use crate::prompt::{Prompt, Writer};
-use std::collections::HashMap;
 use std::ops::Range;
 use typecase_jinja::value::{Path, Step, Value};
 
@@ -50,8 +49,8 @@ struct Content {
 }
 
 impl TokenOrigins {
-    /// Where `tokens`, which were encoded with their ranges, came from. A turn ends with one of `stop_ids`.
-    pub(super) fn new(prompt: &Prompt<'_>, tokens: &Tokens, stop_ids: &[u32]) -> Self {
+    /// Where `tokens`, which were encoded with their ranges, came from. `marks` tell turns apart.
+    pub(super) fn new(prompt: &Prompt<'_>, tokens: &Tokens, marks: &TurnMarks) -> Self {
         let roles = roles(prompt.provenance().request());
         let mut contents = Vec::new();
         let mut fields = Vec::new();
@@ -108,7 +107,7 @@ impl TokenOrigins {
             fields,
         };
         match prompt.generation_spans() {
-            [] => all.mark_turns(stop_ids),
+            [] => all.mark_turns(marks),
             spans => all.mark_spans(spans),
         }
         all
@@ -128,29 +127,9 @@ impl TokenOrigins {
     }
 
     /// Marks the turns of the assistant, with the token that ends each.
-    fn mark_turns(&mut self, stop_ids: &[u32]) {
-        // A format may write parts of one message apart, but never parts of two messages in turn.
-        let mut turns: HashMap<usize, Range<usize>> = HashMap::new();
-        for (index, token) in self.tokens.iter().enumerate() {
-            let Some(message) = token.message.filter(|&message| self.role(message) == Some("assistant")) else {
-                continue;
-            };
-            let turn = turns.entry(message).or_insert(index..index);
-            turn.end = index + 1;
-        }
-        let mut turns: Vec<(usize, Range<usize>)> = turns.into_iter().collect();
-        turns.sort_unstable_by_key(|(_, turn)| turn.start);
-        for (message, mut turn) in turns {
-            let after = self.tokens[turn.end..]
-                .iter()
-                .take_while(|token| !token.is_content)
-                .count();
-            let stop = self.ids[turn.end..turn.end + after]
-                .iter()
-                .position(|id| stop_ids.contains(id));
-            if let Some(stop) = stop {
-                turn.end += stop + 1;
-            }
+    fn mark_turns(&mut self, marks: &TurnMarks) {
+        let is_assistant = |message: usize| self.role(message) == Some("assistant");
+        for (message, turn) in marks.find(&self.ids, &self.tokens, is_assistant) {
             for token in &mut self.tokens[turn] {
                 token.is_generated = true;
                 token.message = Some(message);

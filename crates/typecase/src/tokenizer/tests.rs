@@ -247,6 +247,67 @@ fn request_text_adds_no_added_token_and_takes_none_away() {
     });
 }
 
+/// Prompts as templates write them: turns between control tokens, with what requests say in them.
+fn conversation(opened: &str, closed: &str, said: &[String]) -> (String, Vec<Range<usize>>) {
+    let mut text = String::new();
+    let mut untrusted = Vec::new();
+    for (turn, said) in said.iter().enumerate() {
+        text.push_str(opened);
+        text.push_str(if turn % 2 == 0 { "user\n" } else { "assistant: " });
+        let start = text.len();
+        text.push_str(said);
+        if start < text.len() {
+            untrusted.push(start..text.len());
+        }
+        text.push_str(closed);
+    }
+    (text, untrusted)
+}
+
+#[test]
+fn strict_is_compat_wherever_no_string_of_a_request_spells_an_added_token() {
+    let kinds = kinds();
+    let said = prop::collection::vec(text(), 1..4);
+    // Control tokens that take white space along, on either side or none, and turns that are told apart by text alone.
+    let turns = prop::sample::select(vec![
+        ("<|sep|>", "<|end|>"),
+        ("<|strip|>", "<|strip|>"),
+        ("<|sep|> ", " <|strip|>\n"),
+        ("a ", "\n\n"),
+        (" ", "(("),
+    ]);
+    let (same, spelled) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
+    proptest!(ProptestConfig::with_cases(1200), |(said in said, (opened, closed) in turns)| {
+        for kind in &kinds {
+            let spells = |said: &String| !added_in(&kind.tokenizer, &ids_of(&kind.tokenizer, said, &[]).0).is_empty();
+            let (text, untrusted) = conversation(opened, closed, &said);
+            let (strict, _) = ids_of(&kind.tokenizer, &text, &untrusted);
+            if said.iter().any(spells) {
+                spelled.set(spelled.get() + 1);
+                let harmless = |said: &String| if said.is_empty() { String::new() } else { "((".to_owned() };
+                let bare: Vec<String> = said.iter().map(harmless).collect();
+                let (bare, _) = conversation(opened, closed, &bare);
+                let (bare, _) = ids_of(&kind.tokenizer, &bare, &[]);
+                prop_assert_eq!(added_in(&kind.tokenizer, &strict), added_in(&kind.tokenizer, &bare), "{}: {:?}", kind.name, text);
+                continue;
+            }
+            let (compat, _) = ids_of(&kind.tokenizer, &text, &[]);
+            // Halves of a token on both sides of a border are one in compat, which no string spelled alone.
+            if added_in(&kind.tokenizer, &compat).len() > added_in(&kind.tokenizer, &strict).len() {
+                continue;
+            }
+            same.set(same.get() + 1);
+            prop_assert_eq!(&strict, &compat, "{}: {:?}", kind.name, text);
+            let expected = kind.reference.encode(text.as_str(), false).expect("the reference encodes");
+            prop_assert_eq!(&strict, expected.get_ids(), "{}: {:?}", kind.name, text);
+        }
+    });
+    assert!(
+        same.get() > 1000 && spelled.get() > 1000,
+        "{same:?} the same, {spelled:?} with spellings"
+    );
+}
+
 #[test]
 fn the_cache_changes_nothing() {
     for kind in kinds() {

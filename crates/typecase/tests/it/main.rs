@@ -7,6 +7,8 @@ mod gguf;
 mod hub;
 mod injection;
 mod kimi_k3;
+mod masks;
+mod media_places;
 mod model_load;
 mod oracle;
 mod origins;

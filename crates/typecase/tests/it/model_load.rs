@@ -49,30 +49,20 @@ fn a_placeholder_that_is_another_id_is_refused() {
         "\"media_placeholder_token_id\": 2836",
     );
     let error = refused("other-id", &[("config.json", Some(&config))]);
-    let ErrorKind::PlaceholderNotOneId {
-        token,
-        ids,
-        key,
-        expected,
-    } = error.kind()
-    else {
+    let ErrorKind::ModelSetting { key, found, expected } = error.kind() else {
         panic!("{error}");
     };
     assert_eq!(
-        (token.as_str(), key.as_str(), *expected),
-        ("<|media_pad|>", "media_placeholder_token_id", 2836)
+        (key.as_str(), found.as_str(), expected.as_str()),
+        ("media_placeholder_token_id", "2836", "2837, the id of <|media_pad|>")
     );
-    assert_eq!(*ids, [2837]);
 }
 
 #[test]
 fn a_placeholder_that_is_ordinary_text_is_refused() {
     let config = demo_file("tokenizer_config.json").replace("<|media_pad|>", "<|media_pat|>");
     let error = refused("ordinary", &[("tokenizer_config.json", Some(&config))]);
-    let ErrorKind::PlaceholderNotOneId {
-        ids, expected: 2837, ..
-    } = error.kind()
-    else {
+    let ErrorKind::PlaceholderNotRegistered { ids, .. } = error.kind() else {
         panic!("{error}");
     };
     assert!(ids.len() > 1);
@@ -141,4 +131,24 @@ fn no_id_is_known_to_the_code() {
     ];
     let model = Model::load(directory("moved", &edits)).expect("a consistent directory");
     assert_eq!(model.tokenizer().added_tokens().id("<|media_pad|>"), Some(2836));
+}
+
+#[test]
+fn a_template_of_the_request_needs_leave() {
+    use typecase::request::{ChatRequest, ParseOptions};
+    use typecase::value::Arena;
+    let body = r#"{"messages": [{"role": "user", "content": "Hi"}], "chat_template": "<{{ messages[0].content }}>"}"#;
+    let arena = Arena::new();
+    let mut bytes = body.as_bytes().to_vec();
+    let error = ChatRequest::parse(&mut bytes, &arena).expect_err("it is refused");
+    assert_eq!(
+        (error.fault(), error.path().to_string()),
+        (Fault::Client, "chat_template".to_owned())
+    );
+    let mut bytes = body.as_bytes().to_vec();
+    let options = ParseOptions::default().allow_template(true);
+    let request = ChatRequest::parse_with(&mut bytes, &arena, &options).expect("it is allowed");
+    let model = Model::demo().expect("the demo model");
+    let prompt = model.render(&request, &Default::default()).expect("a prompt");
+    assert_eq!(prompt.text(), "<Hi>");
 }

@@ -74,10 +74,11 @@ fn content_is_what_messages_say() {
 #[test]
 fn the_assistant_learns_its_words_and_how_to_stop() {
     explained(|text, model, origins| {
+        let opened = "<|open|>response<|sep|>";
         let ending = "<|close|>response<|sep|><|close|>message<|sep|><|end_of_msg|>";
         assert_eq!(
             marked(text, origins, &origins.generation_mask()),
-            format!("Here it is.{ending}Grüße 😀{ending}")
+            format!("{opened}Here it is.{ending}{opened}Grüße 😀{ending}")
         );
         let stops = origins
             .labels()

@@ -8,26 +8,40 @@ use crate::value::{Exception, Text, TextBuilder, Value};
 use crate::vm::State;
 
 pub(super) fn tojson<'a>(state: &mut State<'a>, value: Value<'a>, args: Args<'_, 'a>) -> Result<Value<'a>> {
-    let options = write_options(state, args)?;
+    let options = write_options(state, &value, args)?;
     let mut builder = TextBuilder::new();
     write_to(&mut builder, &value, &options, state.arena).map_err(Exception::from)?;
     // What was written is paid for already.
     Ok(Value::Str(builder.finish(state.arena)))
 }
 
-/// The options that the arguments of `tojson` ask for.
-pub(crate) fn write_options<'a>(state: &mut State<'a>, args: Args<'_, 'a>) -> Result<WriteOptions<'a>> {
+/// The options that the arguments of `tojson` ask for. Python unpacks the separators at once and looks at the rest when it
+/// writes a `value` that is no text.
+pub(crate) fn write_options<'a>(
+    state: &mut State<'a>,
+    value: &Value<'a>,
+    args: Args<'_, 'a>,
+) -> Result<WriteOptions<'a>> {
     let mut options = WriteOptions::default();
     if !args.positional.is_empty() || !args.keyword.is_empty() {
         let [ensure_ascii, indent, separators, sort_keys] =
             args.bind("tojson", ["ensure_ascii", "indent", "separators", "sort_keys"], 0)?;
         options.ensure_ascii = ensure_ascii.is_some_and(|value| value.is_true());
         options.sort_keys = sort_keys.is_some_and(|value| value.is_true());
+        let separators = match separators.filter(|separators| !separators.is_none()) {
+            Some(separators) => Some(pair(state, separators)?),
+            None => None,
+        };
+        if value.as_text().is_some() {
+            return Ok(options);
+        }
         if let Some(indent) = indent.filter(|indent| !indent.is_none()) {
             options = options.indent(indentation(state, &indent)?);
         }
-        if let Some(separators) = separators.filter(|separators| !separators.is_none()) {
-            (options.item_separator, options.key_separator) = pair(state, separators)?;
+        if let Some([item, key]) = separators {
+            // The key separator is looked at first.
+            options.key_separator = separator(5, key)?;
+            options.item_separator = separator(6, item)?;
         }
     }
     Ok(options)
@@ -43,7 +57,7 @@ fn indentation<'a>(state: &State<'a>, indent: &Value<'a>) -> Result<Indent<'a>> 
 }
 
 /// `item_separator, key_separator = separators`
-fn pair<'a>(state: &mut State<'a>, separators: Value<'a>) -> Result<(&'a str, &'a str)> {
+fn pair<'a>(state: &mut State<'a>, separators: Value<'a>) -> Result<[Value<'a>; 2]> {
     let parts = match state.iterate(separators) {
         Ok(_) => state.collect(separators)?,
         Err(_) => {
@@ -53,25 +67,21 @@ fn pair<'a>(state: &mut State<'a>, separators: Value<'a>) -> Result<(&'a str, &'
             )));
         }
     };
-    let text = |i: usize| {
-        parts[i].as_str().ok_or_else(|| {
-            Error::type_error(format!(
-                "make_encoder() argument {} must be str, not {}",
-                6 - i,
-                parts[i].type_name()
-            ))
-        })
-    };
-    match parts.len() {
-        2 => {
-            // The key separator is looked at first.
-            let key = text(1)?;
-            Ok((text(0)?, key))
-        }
-        0 | 1 => Err(Error::value_error(format!(
+    match parts[..] {
+        [item, key] => Ok([item, key]),
+        [] | [_] => Err(Error::value_error(format!(
             "not enough values to unpack (expected 2, got {})",
             parts.len()
         ))),
         _ => Err(Error::value_error("too many values to unpack (expected 2)")),
     }
+}
+
+fn separator(argument: usize, value: Value<'_>) -> Result<&str> {
+    value.as_str().ok_or_else(|| {
+        Error::type_error(format!(
+            "make_encoder() argument {argument} must be str, not {}",
+            value.type_name()
+        ))
+    })
 }

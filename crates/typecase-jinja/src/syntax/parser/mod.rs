@@ -76,15 +76,22 @@ impl<'s> Parser<'s> {
         let span = self.span;
         (self.token, self.span) = match self.ahead.take() {
             Some(ahead) => ahead,
-            None => self.lexer.next()?,
+            None => self.read()?,
         };
         Ok(span)
+    }
+
+    /// Reads a token. The end of the template is where the last token is, as in Jinja.
+    fn read(&mut self) -> Result<(Token<'s>, Span)> {
+        let (token, span) = self.lexer.next()?;
+        let span = if token == Token::Eof { self.span } else { span };
+        Ok((token, span))
     }
 
     /// The token after this one.
     fn look(&mut self) -> Result<&Token<'s>> {
         if self.ahead.is_none() {
-            self.ahead = Some(self.lexer.next()?);
+            self.ahead = Some(self.read()?);
         }
         Ok(self.ahead.as_ref().map_or(&Token::Eof, |(token, _)| token))
     }

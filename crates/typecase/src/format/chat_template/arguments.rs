@@ -1,6 +1,6 @@
 //! The arguments of `apply_chat_template`, and the variables that a template sees.
 
-use super::TokenNames;
+use super::token_names::{TOKEN_NAMES, TokenNames};
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::{ChatRequest, Ending, is_truthy};
 use typecase_jinja::value::{Arena, Dict, List, Origin, Value};
@@ -21,6 +21,9 @@ pub struct Arguments<'a> {
     pub continue_final_message: Value<'a>,
     /// `**kwargs`
     pub kwargs: Option<&'a Dict<'a>>,
+    /// Whether `kwargs` may replace the named tokens of the model, `bos_token` and the like, as those of the caller of
+    /// `apply_chat_template` may. Those of a request may not: what a client sends is no control token.
+    pub kwargs_name_tokens: bool,
     /// The `reasoning_effort` of the request, which is one of the variables unless `kwargs` has it.
     pub reasoning_effort: Option<Value<'a>>,
     /// Bytes of the request as it was sent: the template may work longer on a larger one.
@@ -63,6 +66,7 @@ impl<'a> Arguments<'a> {
             add_generation_prompt: Value::Bool(false, Origin::COMPUTED),
             continue_final_message: Value::Bool(false, Origin::COMPUTED),
             kwargs: None,
+            kwargs_name_tokens: true,
             reasoning_effort: None,
             request_bytes: 0,
         }
@@ -80,6 +84,7 @@ impl<'a> Arguments<'a> {
                 .unwrap_or(Value::Bool(stub, Origin::COMPUTED)),
             continue_final_message: request.field("continue_final_message").unwrap_or(NOTHING),
             kwargs: request.template_kwargs(),
+            kwargs_name_tokens: false,
             reasoning_effort: request.reasoning_effort(),
             request_bytes: request.body_len(),
         }
@@ -154,14 +159,16 @@ impl<'a> Arguments<'a> {
         Ok(self.documents)
     }
 
-    /// Adds the variables that are keyword arguments: the named tokens of the model, and what the request gives, which
-    /// comes before the tokens. No name is added twice.
+    /// Adds the variables that are keyword arguments: the named tokens of the model, and what is given beside them. No
+    /// name is added twice.
     pub(super) fn keywords<'v>(&self, token_names: &'v TokenNames, variables: &mut Vec<(Value<'v>, Value<'v>)>)
     where
         'a: 'v,
     {
         let kwargs = self.kwargs.map_or(&[][..], Dict::entries);
-        let is_given = |name: &str| self.kwargs.is_some_and(|kwargs| kwargs.get(name).is_some());
+        let is_taken =
+            |name: &str| TAKEN.binary_search(&name).is_ok() || !self.kwargs_name_tokens && TOKEN_NAMES.contains(&name);
+        let is_given = |name: &str| !is_taken(name) && self.kwargs.is_some_and(|kwargs| kwargs.get(name).is_some());
         variables.reserve(token_names.len() + kwargs.len() + 1);
         for (name, token) in token_names.iter() {
             if !is_given(name) {
@@ -174,7 +181,7 @@ impl<'a> Arguments<'a> {
             variables.push((Value::Str("reasoning_effort".into()), effort));
         }
         for (name, value) in kwargs {
-            if name.as_str().is_some_and(|name| TAKEN.binary_search(&name).is_err()) {
+            if name.as_str().is_some_and(|name| !is_taken(name)) {
                 variables.push((*name, *value));
             }
         }

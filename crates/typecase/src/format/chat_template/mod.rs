@@ -73,6 +73,9 @@ pub struct ChatTemplate {
 }
 
 impl ChatTemplate {
+    /// The name of this prompt language.
+    pub const NAME: &'static str = "chat_template";
+
     /// Compiles a template.
     ///
     /// # Errors
@@ -160,7 +163,7 @@ impl ChatTemplate {
 
 impl Format for ChatTemplate {
     fn name(&self) -> &'static str {
-        "chat_template"
+        Self::NAME
     }
 
     fn render<'a>(&self, request: &ChatRequest<'a>, options: &RenderOptions) -> Result<Prompt<'a>> {

@@ -52,16 +52,16 @@ fn reasoning_is_copied_to_both_names() {
 }
 
 #[test]
-fn arguments_of_the_request_come_before_tokens_and_never_before_the_messages() {
+fn arguments_of_the_request_replace_neither_tokens_nor_messages() {
     let body = r#"{"messages": [{"role": "user", "content": "x"}],
-        "chat_template_kwargs": {"bos_token": "B", "messages": [], "tokenize": true, "n": 1}}"#;
+        "chat_template_kwargs": {"bos_token": "B", "sep_token": "S", "messages": [], "tokenize": true, "n": 1}}"#;
     assert_eq!(
         render(
-            "{{ bos_token }}{{ eos_token }}{{ messages | length }}{{ tokenize is defined }}{{ n }}",
+            "{{ bos_token }}{{ sep_token is defined }}{{ eos_token }}{{ messages | length }}{{ tokenize is defined }}{{ n }}",
             body
         )
         .as_deref(),
-        Ok("B</s>1False1")
+        Ok("<s>False</s>1False1")
     );
 }
 

@@ -70,7 +70,7 @@ impl<'a> Encoder<'_, 'a> {
 
     /// An error at the place in the request that `origin` is of.
     pub(super) fn error_at(&self, origin: Origin, kind: ErrorKind) -> Error {
-        let origin = self.arena().original(origin);
+        let origin = self.arena().original_in(origin, self.request.value());
         Error::new(kind).at(self.request.value().path_of(origin))
     }
 
