@@ -140,8 +140,11 @@ fn lines_of(text: &str) -> Vec<Value> {
     lines.map(|line| serde_json::from_str(line).expect("is JSON")).collect()
 }
 
-/// Messages as nested columns: (role, content, name of a tool call and its city).
-fn nested(conversations: &[&[(&str, Option<&str>, Option<(&str, &str)>)]]) -> ListArray {
+/// Role, content, name of a tool call and its city.
+type Message<'a> = (&'a str, Option<&'a str>, Option<(&'a str, &'a str)>);
+
+/// Messages as nested columns.
+fn nested(conversations: &[&[Message<'_>]]) -> ListArray {
     let text = |name: &str| Field::new(name, DataType::Utf8, true);
     let arguments =
         DataType::Struct(vec![text("city"), text("unit"), Field::new("days", DataType::Int64, true)].into());
