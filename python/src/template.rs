@@ -40,12 +40,7 @@ impl Template {
 
     /// The text that the template writes for these variables, and the `{% generation %}` blocks in it, in code points.
     #[pyo3(signature = (variables, *, now = None))]
-    fn render(
-        &self,
-        py: Python<'_>,
-        variables: &Bound<'_, PyAny>,
-        now: Option<Now>,
-    ) -> PyResult<(String, Vec<(usize, usize)>)> {
+    fn render(&self, py: Python<'_>, variables: &Bound<'_, PyAny>, now: Option<Now>) -> PyResult<RenderedText> {
         let variables = Plain::read(variables)?;
         let options = options(now);
         py.detach(|| self.render_plain(&variables, &options))
@@ -59,7 +54,7 @@ impl Template {
         py: Python<'_>,
         batch: Vec<Bound<'_, PyAny>>,
         now: Option<Now>,
-    ) -> PyResult<Vec<(String, Vec<(usize, usize)>)>> {
+    ) -> PyResult<Vec<RenderedText>> {
         let batch = batch.iter().map(Plain::read).collect::<PyResult<Vec<_>>>()?;
         let options = options(now);
         py.detach(|| {
@@ -73,6 +68,9 @@ impl Template {
         (&self.source,)
     }
 }
+
+/// Text and `{% generation %}` spans.
+type RenderedText = (String, Vec<(usize, usize)>);
 
 /// Why a template was not rendered.
 enum Failed {
@@ -90,7 +88,7 @@ impl Failed {
 }
 
 impl Template {
-    fn render_plain(&self, variables: &Plain, options: &Options) -> Result<(String, Vec<(usize, usize)>), Failed> {
+    fn render_plain(&self, variables: &Plain, options: &Options) -> Result<RenderedText, Failed> {
         let arena = Arena::new();
         let values = variables.to_value(&arena);
         if !matches!(values, Value::Dict(_)) {
