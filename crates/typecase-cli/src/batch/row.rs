@@ -87,6 +87,7 @@ impl<'r> RowWriter<'r> {
         }
     }
 
+    #[cfg(feature = "parquet")]
     pub(super) fn fields(&self) -> &'r [Field] {
         self.fields
     }
