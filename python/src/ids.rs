@@ -6,7 +6,7 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyList, PyMemoryView, PyTuple};
+use pyo3::types::{PyBytes, PyList, PyMemoryView, PySlice, PyTuple};
 use std::borrow::Cow;
 
 /// Ids that a caller gave.
@@ -35,13 +35,10 @@ impl<'py> Ids<'py> {
         };
         let format: String = view.getattr("format")?.extract()?;
         let width: usize = view.getattr("itemsize")?.extract()?;
-        let bytes = contents(&view)?;
         match (format.trim_start_matches(['@', '=', '<']), width) {
-            ("I" | "L", 4) => Ok(Ids::Buffer(bytes)),
-            ("i" | "l", 4) => narrow(bytes.as_bytes().as_chunks().0, |chunk| {
-                i32::from_ne_bytes(*chunk).into()
-            }),
-            ("q" | "l" | "Q" | "L", 8) => narrow(bytes.as_bytes().as_chunks().0, |chunk| i64::from_ne_bytes(*chunk)),
+            ("I" | "L", 4) => Ok(Ids::Buffer(contents(&view)?)),
+            ("i" | "l", 4) => narrow(&view, |chunk| i32::from_ne_bytes(*chunk).into()),
+            ("q" | "l" | "Q" | "L", 8) => narrow(&view, |chunk| i64::from_ne_bytes(*chunk)),
             _ => Err(PyTypeError::new_err(format!(
                 "token ids must be 32-bit or 64-bit integers, not a buffer of format {format:?}"
             ))),
@@ -81,13 +78,34 @@ fn contents<'py>(view: &Bound<'py, PyMemoryView>) -> PyResult<Bound<'py, PyBytes
     Ok(view.call_method0("tobytes")?.cast_into::<PyBytes>()?)
 }
 
-fn narrow<'py, const N: usize>(chunks: &[[u8; N]], read: impl Fn(&[u8; N]) -> i64) -> PyResult<Ids<'py>> {
-    // Two passes without a branch in them are several times faster than one that may stop anywhere.
-    let bits = chunks.iter().fold(0, |bits, chunk| bits | read(chunk));
-    if u32::try_from(bits).is_err() {
-        return Err(PyValueError::new_err("token ids must be between 0 and 4294967295"));
+/// Ids that are copied together: few enough for the allocator to have the room at hand.
+const PIECE: usize = 8192;
+
+/// The ids of a buffer of integers of `N` bytes.
+fn narrow<'py, const N: usize>(view: &Bound<'py, PyMemoryView>, read: impl Fn(&[u8; N]) -> i64) -> PyResult<Ids<'py>> {
+    let py = view.py();
+    let mut ids = Vec::new();
+    let mut add = |bytes: &Bound<'py, PyBytes>| {
+        let (chunks, _) = bytes.as_bytes().as_chunks();
+        // Two passes without a branch in them are several times faster than one that may stop anywhere.
+        let bits = chunks.iter().fold(0, |bits, chunk| bits | read(chunk));
+        if u32::try_from(bits).is_err() {
+            return Err(PyValueError::new_err("token ids must be between 0 and 4294967295"));
+        }
+        ids.extend(chunks.iter().map(|chunk| read(chunk) as u32));
+        Ok(())
+    };
+    if view.getattr("ndim")?.extract::<usize>()? != 1 {
+        add(&contents(view)?)?;
+        return Ok(Ids::Owned(ids));
     }
-    Ok(Ids::Owned(chunks.iter().map(|chunk| read(chunk) as u32).collect()))
+    let len = view.len()?;
+    for start in (0..len).step_by(PIECE) {
+        let end = len.min(start + PIECE);
+        let piece = view.get_item(PySlice::new(py, start as isize, end as isize, 1))?;
+        add(&piece.call_method0("tobytes")?.cast_into::<PyBytes>()?)?;
+    }
+    Ok(Ids::Owned(ids))
 }
 
 /// A list like `given`, whose ids are `ids`, with `with` in place of each `anchor`. What is between is copied as
