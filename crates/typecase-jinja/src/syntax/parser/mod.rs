@@ -81,10 +81,11 @@ impl<'s> Parser<'s> {
         Ok(span)
     }
 
-    /// Reads a token. The end of the template is where the last token is, as in Jinja.
+    /// Reads a token. The end of the template is on the line of the last token, as in Jinja.
     fn read(&mut self) -> Result<(Token<'s>, Span)> {
         let (token, span) = self.lexer.next()?;
-        let span = if token == Token::Eof { self.span } else { span };
+        let is_below = token == Token::Eof && span.line != self.span.line;
+        let span = if is_below { self.span } else { span };
         Ok((token, span))
     }
 
