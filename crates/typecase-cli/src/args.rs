@@ -23,7 +23,7 @@ pub(crate) enum Command {
     /// Turn requests or text into token ids, ids into text, and say where each token came from.
     #[command(subcommand)]
     Tokens(Tokens),
-    /// Say what a model directory holds: format, templates, control tokens, placeholders, and which file gave what.
+    /// Say what a model holds: format, templates, control tokens, placeholders, and which file gave what.
     Inspect(Inspect),
     /// Render a data set: one request per line in, one row per request out.
     Batch(Batch),
@@ -51,11 +51,12 @@ impl Color {
 }
 
 /// What requests are rendered with.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Source {
-    /// A model directory. Without it, and without --template, the embedded demo model is used: Kimi K3's format, a
-    /// small vocabulary of its own.
-    #[arg(long, value_name = "DIR")]
+    /// A model directory, a GGUF file, or a Hugging Face hub id: `organization/name` or `organization/name@revision`.
+    /// Without it, and without --template, the embedded demo model is used: Kimi K3's format, a small vocabulary of its
+    /// own.
+    #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<PathBuf>,
     /// A chat template: instead of the model's own, or without any model, and then without ids.
     #[arg(long, value_name = "FILE.jinja")]
@@ -132,7 +133,7 @@ JSON output, one object (with --jsonl: one per line, in the order of the request
                the prompt; `token` is the position of the placeholder among the ids
   stub         {start, end}: the opened assistant turn at the end, or null
   format       the prompt language
-  model        the model directory, or \"demo\"; null without a model
+  model        the model as it was given, or \"demo\"; null without a model
   warnings     [{path, code, message}]: what the format could not take as it is
   provenance   [{start, end, writer: \"format\" | \"config\" | \"request\", path}]: who wrote which bytes of text; `path` is the
                field of the request, else null
@@ -241,7 +242,7 @@ pub(crate) struct Decode {
     /// The ids, a JSON array or numbers with white space or commas between; `-` is standard input.
     #[arg(default_value = "-", value_name = "IDS")]
     pub(crate) file: PathBuf,
-    /// A model directory. Without it the embedded demo model is used.
+    /// A model directory, a GGUF file, or a Hugging Face hub id. Without it the embedded demo model is used.
     #[arg(long, value_name = "DIR")]
     pub(crate) model: Option<PathBuf>,
     /// Leave special tokens out.
@@ -271,7 +272,7 @@ Fields may be added, never removed.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = INSPECT_HELP)]
 pub(crate) struct Inspect {
-    /// A model directory. Without it the embedded demo model.
+    /// A model directory, a GGUF file, or a Hugging Face hub id. Without it the embedded demo model.
     #[arg(value_name = "MODEL")]
     pub(crate) model: Option<PathBuf>,
     /// A report or JSON.
@@ -283,9 +284,17 @@ const BATCH_HELP: &str = "\
 Examples:
   typecase batch --model /models/Qwen3-8B in.jsonl out.jsonl
   typecase batch --model /models/Qwen3-8B --fields ids,mask --resume in.jsonl out.jsonl
+  typecase batch --model Qwen/Qwen3-8B --fields ids,labels train.parquet tokens.parquet
   typecase batch --template chat_template.jinja --fields text in.jsonl out.jsonl
 
-Every line of the input is a request; empty lines are passed over. Every request gives one row, in the order of the input:
+Every line of the input is a request; empty lines are passed over. With the name *.parquet every row is one: its columns
+messages, tools, tool_choice, documents, chat_template_kwargs, ... are the fields of the request, other columns are passed
+over. A column of strings holds JSON (messages, tools, documents, ...), or Arrow holds the value itself: lists are arrays,
+structs and maps objects. A null in a struct or a cell is a field that is not there, since whoever wrote the file had to
+give all rows the same fields; nulls in lists, maps and JSON strings stay.
+
+Every request gives one row, in the order of the input, as JSON or, with the name *.parquet, in columns (ids: list of
+uint32, mask: list of uint8, labels: list of int64, messages: list of int32):
   row              its number, counted from 0
   text             the prompt
   ids              the token ids
@@ -293,22 +302,28 @@ Every line of the input is a request; empty lines are passed over. Every request
   mask             for each id 1 if the assistant wrote it or it ends its turn, else 0
   labels           the ids where the mask is 1, else -100
   messages         for each id the message it belongs to, or -1
-A request that is refused gives {row, error: {message, type, param, code}} and the run goes on. `row` is always there;
-the others are those of --fields. Fields may be added, never removed.
+A request that is refused gives {row, error: {message, type, param, code}} and the run goes on. `row` is always there,
+in Parquet `error` too (null where there is none); the others are those of --fields. Fields may be added, never removed.
 
-Memory does not grow with the input. A run that was killed is taken up with --resume: the rows that are whole are kept,
-and the requests that they came from passed over. The time that templates see is that of the start unless --now pins it.
+Memory does not grow with the input. A run that was killed is taken up with --resume, which ends in the same output: rows
+that are whole are kept, and the requests that they came from read again, but not rendered. OUT.manifest.json says what a
+run was made with: if flags, model, template or input are others than at its beginning, --resume refuses. It is written
+every two seconds, after the rows that it speaks of are safely on the disk: a power cut costs what came after. A Parquet
+output is kept as OUT.parts/ until it is complete. The time that templates see is that of the first start unless --now pins
+it. When requests were appended to the input of a run that is done, --resume goes on with them, and needs the manifest.
+Input from a pipe has to be piped in again from its beginning.
 
 Exit status: 0 all done, 1 some request was refused, 2 could not run.";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = BATCH_HELP)]
 pub(crate) struct Batch {
-    /// One request per line; `-` is standard input.
-    #[arg(value_name = "IN.jsonl")]
+    /// One request per line, or in *.parquet per row; `-` is JSONL from standard input.
+    #[arg(value_name = "IN")]
     pub(crate) input: PathBuf,
-    /// Where the rows go; it must not be there yet, unless --resume or --overwrite is given. `-` is standard output.
-    #[arg(value_name = "OUT.jsonl")]
+    /// Where the rows go, as JSONL or to *.parquet; it must not be there yet, unless --resume or --overwrite is given. `-` is
+    /// JSONL to standard output.
+    #[arg(value_name = "OUT")]
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) source: Source,

@@ -2,15 +2,10 @@
 
 use jiff::ZonedDateTime;
 use jiff::civil::{Date, DateTime};
-use typecase::RenderOptions;
 use typecase::format::LocalTime;
 
-/// Options under which it is `now`; without it, the local time of this moment.
-pub(crate) fn render_options(now: Option<LocalTime>) -> RenderOptions {
-    RenderOptions::default().now(now.unwrap_or_else(local_time))
-}
-
-fn local_time() -> LocalTime {
+/// The local time of this moment.
+pub(crate) fn local_time() -> LocalTime {
     let now = ZonedDateTime::now();
     let timestamp = now.timestamp();
     let (second, microsecond) = (timestamp.as_second(), timestamp.subsec_microsecond());

@@ -21,7 +21,7 @@ pub(crate) fn code(result: Result<Outcome>) -> ExitCode {
         // Whoever reads has enough: `| head` is no failure.
         Err(err) if is_closed_pipe(&err) => ExitCode::SUCCESS,
         Err(err) => {
-            anstream::eprintln!("{ERROR}error:{ERROR:#} {err:#}");
+            anstream::eprintln!("{ERROR}error:{ERROR:#} {}", message(&err));
             ExitCode::from(2)
         }
     }
@@ -29,6 +29,18 @@ pub(crate) fn code(result: Result<Outcome>) -> ExitCode {
 
 /// How errors are marked.
 pub(crate) const ERROR: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
+
+/// An error and its causes, without those that the text has already: many libraries repeat the cause in their own.
+fn message(err: &Error) -> String {
+    let mut message = err.to_string();
+    for cause in err.chain().skip(1).map(ToString::to_string) {
+        if !message.contains(&cause) {
+            message.push_str(": ");
+            message.push_str(&cause);
+        }
+    }
+    message
+}
 
 fn is_closed_pipe(err: &Error) -> bool {
     err.chain().any(|cause| {

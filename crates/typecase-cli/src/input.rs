@@ -1,6 +1,6 @@
 //! Files that are read, and the bar that shows how far.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
@@ -11,8 +11,17 @@ pub(crate) fn open(file: &Path) -> Result<Box<dyn Read + Send>> {
     if is_standard(file) {
         return Ok(Box::new(io::stdin()));
     }
+    Ok(Box::new(open_file(file)?))
+}
+
+/// Opens a file that has a name.
+pub(crate) fn open_file(file: &Path) -> Result<File> {
     let opened = File::open(file).with_context(|| file.display().to_string())?;
-    Ok(Box::new(opened))
+    // A folder can be opened, and says only when it is read that it is one.
+    if opened.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        bail!("{} is a directory", file.display());
+    }
+    Ok(opened)
 }
 
 /// All bytes of a file.

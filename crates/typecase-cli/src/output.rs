@@ -161,15 +161,15 @@ pub(crate) fn placeholder_token(item: &MediaItem<'_>, tokens: &Tokens) -> Option
 /// A refused request, in the shape of OpenAI's errors.
 #[derive(Debug, Serialize)]
 pub(crate) struct Refused {
-    error: ErrorObject,
+    pub(crate) error: ErrorObject,
 }
 
 #[derive(Debug, Serialize)]
-struct ErrorObject {
-    message: String,
-    r#type: &'static str,
-    param: Option<String>,
-    code: &'static str,
+pub(crate) struct ErrorObject {
+    pub(crate) message: String,
+    pub(crate) r#type: &'static str,
+    pub(crate) param: Option<String>,
+    pub(crate) code: &'static str,
 }
 
 impl Refused {

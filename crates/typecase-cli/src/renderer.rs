@@ -84,7 +84,7 @@ impl Renderer {
             language,
             named_tokens: names.iter().map(|(_, token)| token.as_str().to_owned()).collect(),
             parse_options: ParseOptions::default().validation(validation),
-            render_options: clock::render_options(source.now),
+            render_options: RenderOptions::default().now(source.now.unwrap_or_else(clock::local_time)),
             trust: match source.trust {
                 Trust::Strict => tokenizer::Trust::Strict,
                 Trust::Compat => tokenizer::Trust::Compat,

@@ -1,6 +1,7 @@
 //! The error of this crate: what is wrong, where in the request, and whose fault it is.
 
 use crate::media::image_header::UnreadableImage;
+use crate::model::HubFailure;
 use crate::prompt::Modality;
 use std::fmt;
 use typecase_jinja::Position;
@@ -202,6 +203,13 @@ pub enum ErrorKind {
         /// The path that was given.
         directory: String,
     },
+    /// A model could not be had from the Hugging Face hub.
+    ModelFromHub {
+        /// The id that was given.
+        id: String,
+        /// Why not.
+        failure: HubFailure,
+    },
     /// A model directory lacks a file.
     MissingModelFile {
         /// Where it was looked for.
@@ -273,6 +281,7 @@ impl ErrorKind {
             Self::NoDefaultTemplate { .. } => "no_default_template",
             Self::UnknownId { .. } => "unknown_id",
             Self::NoModelDirectory { .. } => "no_model_directory",
+            Self::ModelFromHub { .. } => "model_from_hub",
             Self::MissingModelFile { .. } => "missing_model_file",
             Self::BrokenModelFile { .. } => "broken_model_file",
             Self::NoFormat { .. } => "no_format",
@@ -317,6 +326,7 @@ impl ErrorKind {
             },
             Self::NoDefaultTemplate { .. }
             | Self::NoModelDirectory { .. }
+            | Self::ModelFromHub { .. }
             | Self::MissingModelFile { .. }
             | Self::BrokenModelFile { .. }
             | Self::NoFormat { .. }
@@ -518,6 +528,9 @@ impl fmt::Display for ErrorKind {
             }
             Self::UnknownId { id } => write!(f, "the vocabulary has no token with the id {id}"),
             Self::NoModelDirectory { directory } => write!(f, "{directory} is no directory"),
+            Self::ModelFromHub { id, failure } => {
+                write!(f, "{id} is no directory, nor to be had from the hub: {failure}")
+            }
             Self::MissingModelFile { file } => write!(f, "{file} is missing"),
             Self::BrokenModelFile { file, reason } => write!(f, "{file}: {reason}"),
             Self::NoFormat { model, model_type } => {

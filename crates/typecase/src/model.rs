@@ -1,12 +1,20 @@
 //! A model directory: what ties format, tokenizer and media together.
 
 mod files;
+#[cfg(feature = "gguf")]
+mod gguf;
+#[cfg(feature = "hub")]
+mod hub;
+mod hub_failure;
 mod media;
 pub(crate) mod special_tokens;
 mod templates;
 mod turn_probe;
 
 pub use files::ModelFiles;
+#[cfg(feature = "hub")]
+pub use hub::Hub;
+pub use hub_failure::HubFailure;
 pub use media::ModelMedia;
 pub use templates::NamedTemplate;
 
@@ -52,13 +60,15 @@ const CONFIG: &str = "config.json";
 const PLACEHOLDERS: &[(&str, &str, &str)] = &[("kimi_k3", "<|media_pad|>", "media_placeholder_token_id")];
 
 impl Model {
-    /// Opens a model directory.
+    /// Opens a model directory. With the feature `hub`, what is none but has the form of a Hugging Face hub id
+    /// (`organization/name`, `organization/name@revision`) is had from there, as the environment says (`HF_HOME`,
+    /// `HF_HUB_CACHE`, `HF_HUB_OFFLINE`, ...). With the feature `gguf`, a file `*.gguf` is one too.
     ///
     /// # Errors
     /// Server faults that name the file: one that is missing or broken, a vocabulary of no known kind, a media
-    /// placeholder that is not the one id that `config.json` says.
-    pub fn load(directory: impl AsRef<Path>) -> Result<Self> {
-        Self::from_files(ModelFiles::directory(directory.as_ref())?)
+    /// placeholder that is not the one id that `config.json` says. [`ErrorKind::ModelFromHub`] if it is not to be had.
+    pub fn load(model: impl AsRef<Path>) -> Result<Self> {
+        Self::from_files(ModelFiles::open(model.as_ref())?)
     }
 
     /// The small model that comes with this crate: Kimi K3's layout and control tokens, with a vocabulary of its own of

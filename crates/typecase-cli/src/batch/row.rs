@@ -21,7 +21,13 @@ pub(super) enum Row {
     Refused,
 }
 
-/// Writes rows.
+/// Takes rows, in their order.
+pub(super) trait Rows {
+    fn rendered(&mut self, fields: &Fields<'_>) -> Result<()>;
+    fn refused(&mut self, row: u64, refused: &Refused) -> Result<()>;
+}
+
+/// Makes rows.
 pub(super) struct RowWriter<'r> {
     renderer: &'r Renderer,
     fields: &'r [Field],
@@ -33,27 +39,41 @@ pub(super) struct RowWriter<'r> {
 
 /// A row, as `batch --help` documents it.
 #[derive(Debug, Default, Serialize)]
-struct Fields<'p> {
-    row: u64,
+pub(super) struct Fields<'p> {
+    pub(super) row: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<&'p str>,
+    pub(super) text: Option<&'p str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    ids: Option<&'p [u32]>,
+    pub(super) ids: Option<&'p [u32]>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    count: Option<usize>,
+    pub(super) count: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    mask: Option<Vec<u8>>,
+    pub(super) mask: Option<Vec<u8>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    labels: Option<Vec<i64>>,
+    pub(super) labels: Option<Vec<i64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    messages: Option<Vec<i64>>,
+    pub(super) messages: Option<Vec<i64>>,
 }
 
 #[derive(Debug, Serialize)]
-struct ErrorRow {
+struct ErrorRow<'r> {
     row: u64,
     #[serde(flatten)]
-    refused: Refused,
+    refused: &'r Refused,
+}
+
+/// Rows as JSON, one a line.
+#[derive(Debug, Default)]
+pub(super) struct Lines(pub(super) Vec<u8>);
+
+impl Rows for Lines {
+    fn rendered(&mut self, fields: &Fields<'_>) -> Result<()> {
+        json_line(&mut self.0, fields)
+    }
+
+    fn refused(&mut self, row: u64, refused: &Refused) -> Result<()> {
+        json_line(&mut self.0, &ErrorRow { row, refused })
+    }
 }
 
 impl<'r> RowWriter<'r> {
@@ -67,24 +87,29 @@ impl<'r> RowWriter<'r> {
         }
     }
 
-    /// Appends the row of `request` to `out`.
-    pub(super) fn write(&self, row: u64, request: &mut [u8], arena: &Arena, out: &mut Vec<u8>) -> Result<Row> {
-        let before = out.len();
-        match self.rendered(row, request, arena, out) {
+    #[cfg(feature = "parquet")]
+    pub(super) fn fields(&self) -> &'r [Field] {
+        self.fields
+    }
+
+    /// Adds the row of `request` to `rows`.
+    pub(super) fn write(&self, row: u64, request: &mut [u8], arena: &Arena, rows: &mut dyn Rows) -> Result<Row> {
+        match self.rendered(row, request, arena, rows) {
             Ok(()) => Ok(Row::Rendered),
             Err(err) => match err.downcast::<typecase::Error>() {
-                Ok(err) => {
-                    out.truncate(before);
-                    let refused = Refused::new(&err);
-                    json_line(out, &ErrorRow { row, refused })?;
-                    Ok(Row::Refused)
-                }
+                Ok(err) => self.refuse(row, &err, rows),
                 Err(err) => Err(err),
             },
         }
     }
 
-    fn rendered(&self, row: u64, request: &mut [u8], arena: &Arena, out: &mut Vec<u8>) -> Result<()> {
+    /// Adds the row of a request with an error.
+    pub(super) fn refuse(&self, row: u64, err: &typecase::Error, rows: &mut dyn Rows) -> Result<Row> {
+        rows.refused(row, &Refused::new(err))?;
+        Ok(Row::Refused)
+    }
+
+    fn rendered(&self, row: u64, request: &mut [u8], arena: &Arena, rows: &mut dyn Rows) -> Result<()> {
         let (prompt, _) = self.renderer.prompt(request, arena)?;
         let mut fields = Fields {
             row,
@@ -92,14 +117,14 @@ impl<'r> RowWriter<'r> {
             ..Fields::default()
         };
         let Some(model) = self.renderer.model() else {
-            return json_line(out, &fields);
+            return rows.rendered(&fields);
         };
         if self.explains {
             let origins = model.explain(&prompt, self.renderer.trust())?;
             self.fill(&mut fields, &origins);
-            return json_line(out, &fields);
+            return rows.rendered(&fields);
         }
-        self.without_origins(fields, &prompt, model, out)
+        self.without_origins(fields, &prompt, model, rows)
     }
 
     fn without_origins(
@@ -107,26 +132,23 @@ impl<'r> RowWriter<'r> {
         mut fields: Fields<'_>,
         prompt: &Prompt<'_>,
         model: &Model,
-        out: &mut Vec<u8>,
+        rows: &mut dyn Rows,
     ) -> Result<()> {
         let trust = self.renderer.trust();
         if self.counts {
             fields.count = Some(model.tokenizer().count(prompt, trust)?);
-            return json_line(out, &fields);
+            return rows.rendered(&fields);
         }
         if !self.has(Field::Ids) {
-            return json_line(out, &fields);
+            return rows.rendered(&fields);
         }
         let options = EncodeOptions::new().trust(trust);
         let tokens = model.tokenizer().encode_with(prompt, options)?;
-        json_line(
-            out,
-            &Fields {
-                ids: Some(tokens.ids()),
-                count: self.has(Field::Count).then(|| tokens.len()),
-                ..fields
-            },
-        )
+        rows.rendered(&Fields {
+            ids: Some(tokens.ids()),
+            count: self.has(Field::Count).then(|| tokens.len()),
+            ..fields
+        })
     }
 
     fn fill<'p>(&self, fields: &mut Fields<'p>, origins: &'p TokenOrigins) {

@@ -1,6 +1,8 @@
 //! The command, run as a process.
 
 mod batch;
+#[cfg(feature = "parquet")]
+mod batch_parquet;
 mod inspect;
 mod process;
 mod render;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 /// Runs `typecase` with `input` on standard input.
 pub(crate) fn typecase(args: &[&str], input: &str) -> Output {
@@ -19,6 +19,17 @@ pub(crate) fn typecase(args: &[&str], input: &str) -> Output {
     // A process that reads a file closes its input early.
     let _ = child.stdin.take().expect("is piped").write_all(input.as_bytes());
     child.wait_with_output().expect("ends")
+}
+
+/// Starts `typecase` on files, with nothing to say.
+pub(crate) fn start(args: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_typecase"))
+        .args(args)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("starts")
 }
 
 pub(crate) fn stdout(output: &Output) -> &str {

@@ -29,6 +29,26 @@ const DEMO: &[(&str, &str)] = &[
 ];
 
 impl ModelFiles {
+    /// The files of a model, given by its directory or, with the feature `hub`, its Hugging Face hub id, or, with the
+    /// feature `gguf`, a file `*.gguf`.
+    ///
+    /// # Errors
+    /// As [`directory`](Self::directory), or [`ErrorKind::ModelFromHub`] (server).
+    pub fn open(model: &Path) -> Result<Self> {
+        #[cfg(feature = "gguf")]
+        if model.extension().is_some_and(|extension| extension == "gguf") && !model.is_dir() {
+            return super::gguf::files(model);
+        }
+        #[cfg(feature = "hub")]
+        if let Some(id) = model.to_str()
+            && !model.exists()
+            && super::hub::HubId::parse(id).is_ok()
+        {
+            return super::Hub::from_env().files(id);
+        }
+        Self::directory(model)
+    }
+
     /// The files in `directory`.
     ///
     /// # Errors

@@ -1,6 +1,10 @@
 //! Integration tests of the library.
 
 mod arrows;
+#[cfg(feature = "gguf")]
+mod gguf;
+#[cfg(feature = "hub")]
+mod hub;
 mod injection;
 mod kimi_k3;
 mod masks;
