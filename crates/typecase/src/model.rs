@@ -20,7 +20,8 @@ pub use templates::NamedTemplate;
 
 use crate::format::chat_template::{ChatTemplate, ChatTemplates};
 use crate::format::{Format, KimiK3, RenderOptions};
-use crate::prompt::{Prompt, SpecialTokens};
+use crate::media::{Anchor, Contract, contract as media_contract};
+use crate::prompt::Prompt;
 use crate::request::ChatRequest;
 use crate::tokenizer::{TokenOrigins, Tokenizer, Tokens, Trust, TurnMarks};
 use crate::{Error, ErrorKind, Result};
@@ -55,9 +56,6 @@ enum Language {
 }
 
 const CONFIG: &str = "config.json";
-
-/// Placeholders that must be one id, the one that `config.json` names: model type, spelling, key.
-const PLACEHOLDERS: &[(&str, &str, &str)] = &[("kimi_k3", "<|media_pad|>", "media_placeholder_token_id")];
 
 impl Model {
     /// Opens a model directory. With the feature `hub`, what is none but has the form of a Hugging Face hub id
@@ -113,7 +111,9 @@ impl Model {
         };
         let tokenizer = Tokenizer::from_files(&files)?;
         let stop_ids = stop_ids(&files, parsed, &special_tokens, &tokenizer)?;
-        check_placeholders(&files, model_type.as_deref(), parsed, &tokenizer)?;
+        if let (Language::Native(_), Some(contract)) = (&language, model_type.as_deref().and_then(media_contract)) {
+            check_placeholders_are_named(&files, contract, parsed)?;
+        }
         let media = ModelMedia::load(&files, parsed, &tokenizer)?;
         Ok(Model {
             files,
@@ -308,41 +308,24 @@ fn stop_ids(
     Ok(id.into_iter().collect())
 }
 
-/// Holds the placeholder against `config.json`: engines put the media's embeddings where that id stands, so a prompt
-/// with other ids there would be accepted and mean nothing.
-fn check_placeholders(
-    files: &ModelFiles,
-    model_type: Option<&str>,
-    config: Value<'_>,
-    tokenizer: &Tokenizer,
-) -> Result<()> {
-    for &(_, token, key) in PLACEHOLDERS.iter().filter(|entry| Some(entry.0) == model_type) {
-        let expected = match config.lookup(key) {
-            Some(Value::Int(id, _)) => u32::try_from(id).ok(),
-            _ => None,
+/// `config.json` has to name the id of each placeholder that a native format writes: engines put the media's embeddings
+/// where that id stands, so a prompt with other ids there would be accepted and mean nothing. Whether it is the id is
+/// seen where the [media](ModelMedia) of the model are loaded.
+fn check_placeholders_are_named(files: &ModelFiles, contract: &Contract, config: Value<'_>) -> Result<()> {
+    for item in contract.items {
+        let Anchor::Token {
+            spelling,
+            config_key: Some(key),
+        } = item.anchor
+        else {
+            continue;
         };
-        let Some(expected) = expected else {
+        let is_id = matches!(config.lookup(key), Some(Value::Int(id, _)) if u32::try_from(id).is_ok());
+        if !is_id {
             return Err(Error::new(ErrorKind::BrokenModelFile {
                 file: files.path_of(CONFIG),
-                reason: format!("{key} is missing or is no token id; {token} has to be that id"),
+                reason: format!("{key} is missing or is no token id; {spelling} has to be that id"),
             }));
-        };
-        let ids = tokenizer.encode_text(token, SpecialTokens::All)?;
-        match ids.as_slice() {
-            [id] if *id == expected => {}
-            [id] => {
-                return Err(Error::new(ErrorKind::ModelSetting {
-                    key: key.to_owned(),
-                    found: expected.to_string(),
-                    expected: format!("{id}, the id of {token}"),
-                }));
-            }
-            _ => {
-                return Err(Error::new(ErrorKind::PlaceholderNotRegistered {
-                    token: token.to_owned(),
-                    ids,
-                }));
-            }
         }
     }
     Ok(())

@@ -15,6 +15,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use twox_hash::XxHash3_128;
 use typecase::format::LocalTime;
+use typecase::model::ModelFiles;
 
 /// The manifest of an output.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -45,20 +46,6 @@ struct Now {
     time: String,
     utc_offset_seconds: i32,
 }
-
-/// Files of a model that decide on ids, masks and prompts.
-const MODEL_FILES: &[&str] = &[
-    "config.json",
-    "generation_config.json",
-    "tokenizer.json",
-    "tiktoken.model",
-    "tekken.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "chat_template.jinja",
-    "chat_template.json",
-];
-const TEMPLATE_FOLDER: &str = "additional_chat_templates";
 
 /// Where the manifest of an output is.
 pub(super) fn path(output: &Path) -> PathBuf {
@@ -209,13 +196,13 @@ fn model_digest(renderer: &Renderer) -> Result<String> {
     let Some(model) = renderer.model() else {
         return Ok("none".to_owned());
     };
-    let files = model.files();
+    let (files, folder) = (model.files(), ModelFiles::TEMPLATE_FOLDER);
     let mut texts = Vec::new();
-    for file in MODEL_FILES {
+    for file in ModelFiles::NAMES {
         texts.push(files.read_optional(file)?.unwrap_or_default().into_bytes());
     }
-    for file in files.list(TEMPLATE_FOLDER)? {
-        texts.push(files.read(&format!("{TEMPLATE_FOLDER}/{file}"))?.into_bytes());
+    for file in files.list(folder)? {
+        texts.push(files.read(&format!("{folder}/{file}"))?.into_bytes());
         texts.push(file.into_bytes());
     }
     Ok(digest_of(texts))

@@ -30,7 +30,7 @@ pub(crate) fn batch(input: &Path, output: &Path, more: &[&str]) -> std::process:
     typecase(&args, "")
 }
 
-fn rows(file: &Path) -> Vec<Value> {
+pub(crate) fn rows(file: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(file).expect("is there");
     text.lines()
         .map(|line| serde_json::from_str(line).expect("is JSON"))

@@ -1,6 +1,6 @@
 //! `typecase batch` on Parquet.
 
-use crate::batch::{batch, kill_at, requests};
+use crate::batch::{batch, kill_at, requests, rows as lines};
 use crate::process::{scratch, stderr};
 use arrow_array::builder::{Int64Builder, LargeStringBuilder, ListBuilder, MapBuilder, StringBuilder, StructBuilder};
 use arrow_array::cast::AsArray;
@@ -78,13 +78,6 @@ fn value(array: &ArrayRef, at: usize) -> Value {
         }
         other => panic!("a column of the type {other}"),
     }
-}
-
-fn lines(file: &Path) -> Vec<Value> {
-    let text = std::fs::read_to_string(file).expect("is there");
-    text.lines()
-        .map(|line| serde_json::from_str(line).expect("is JSON"))
-        .collect()
 }
 
 #[test]

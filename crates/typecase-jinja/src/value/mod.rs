@@ -288,6 +288,12 @@ struct Copied {
     original: usize,
 }
 
+impl Copied {
+    fn holds(&self, origin: Origin) -> bool {
+        origin.0.wrapping_sub(self.start) < self.len
+    }
+}
+
 impl Arena {
     /// An empty arena; allocates nothing.
     pub fn new() -> Self {
@@ -404,23 +410,22 @@ impl Arena {
     }
 
     /// The origin in the request's own bytes of an `origin` that may lie in a copy made by [`json::parse_str`].
-    pub fn original(&self, mut origin: Origin) -> Origin {
-        // A copy may itself be of a copy; later copies are of earlier ones, so one walk backwards is enough.
-        for copied in self.copies.borrow().iter().rev() {
-            if origin.0.wrapping_sub(copied.start) < copied.len {
-                origin = Origin(copied.original + (origin.0 - copied.start));
-            }
-        }
-        origin
+    pub fn original(&self, origin: Origin) -> Origin {
+        self.traced(origin, |_| false)
     }
 
     /// As [`original`](Self::original), but no further back than to the bytes that `root` was read to: those a value
     /// that was itself read by [`json::parse_str`] has its places in.
-    pub fn original_in(&self, mut origin: Origin, root: Value<'_>) -> Origin {
-        let root = root.origin().0;
+    pub fn original_in(&self, origin: Origin, root: Value<'_>) -> Origin {
+        let root = root.origin();
+        self.traced(origin, |copied| copied.holds(root))
+    }
+
+    /// The origin of the bytes that were copied to where `origin` is, except through copies that are `kept`.
+    fn traced(&self, mut origin: Origin, kept: impl Fn(&Copied) -> bool) -> Origin {
+        // A copy may itself be of a copy; later copies are of earlier ones, so one walk backwards is enough.
         for copied in self.copies.borrow().iter().rev() {
-            let holds = |address: usize| address.wrapping_sub(copied.start) < copied.len;
-            if holds(origin.0) && !holds(root) {
+            if copied.holds(origin) && !kept(copied) {
                 origin = Origin(copied.original + (origin.0 - copied.start));
             }
         }

@@ -29,6 +29,26 @@ const DEMO: &[(&str, &str)] = &[
 ];
 
 impl ModelFiles {
+    /// The files of which ids, prompts and the expansion of media are made, beside those in
+    /// [`TEMPLATE_FOLDER`](Self::TEMPLATE_FOLDER).
+    pub const NAMES: &'static [&'static str] = &[
+        "config.json",
+        "generation_config.json",
+        "tokenizer.json",
+        "tiktoken.model",
+        "tekken.json",
+        "tokenizer_config.json",
+        "special_tokens_map.json",
+        "chat_template.jinja",
+        "chat_template.json",
+        "processor_config.json",
+        "preprocessor_config.json",
+        "video_preprocessor_config.json",
+    ];
+
+    /// The folder of further chat templates.
+    pub const TEMPLATE_FOLDER: &'static str = "additional_chat_templates";
+
     /// The files of a model, given by its directory or, with the feature `hub`, its Hugging Face hub id, or, with the
     /// feature `gguf`, a file `*.gguf`.
     ///

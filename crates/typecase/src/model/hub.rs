@@ -22,24 +22,6 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Files that are fetched if the model has them.
-const FILES: &[&str] = &[
-    "config.json",
-    "generation_config.json",
-    "tokenizer.json",
-    "tiktoken.model",
-    "tekken.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "chat_template.jinja",
-    "chat_template.json",
-    "processor_config.json",
-    "preprocessor_config.json",
-    "video_preprocessor_config.json",
-];
-/// Templates in this folder are fetched too.
-const TEMPLATE_FOLDER: &str = "additional_chat_templates/";
-
 const DEFAULT_ENDPOINT: &str = "https://huggingface.co";
 const DEFAULT_REVISION: &str = "main";
 
@@ -164,8 +146,9 @@ impl Hub {
 
 /// Whether a file of a model is one that is read.
 fn is_read(file: &str) -> bool {
-    let in_folder = file.strip_prefix(TEMPLATE_FOLDER);
-    FILES.contains(&file) || in_folder.is_some_and(|name| name.ends_with(".jinja") && !name.contains(['/', '\\']))
+    let in_folder = (file.strip_prefix(ModelFiles::TEMPLATE_FOLDER)).and_then(|rest| rest.strip_prefix('/'));
+    ModelFiles::NAMES.contains(&file)
+        || in_folder.is_some_and(|name| name.ends_with(".jinja") && !name.contains(['/', '\\']))
 }
 
 /// The status of an answer that is a refusal.

@@ -28,9 +28,9 @@ impl NamedTemplate {
         if let Some(source) = files.read_optional("chat_template.jinja")? {
             templates.push(template(DEFAULT, source, "chat_template.jinja"));
         }
-        for file in files.list("additional_chat_templates")? {
+        for file in files.list(ModelFiles::TEMPLATE_FOLDER)? {
             if let Some(name) = file.strip_suffix(".jinja") {
-                let file = format!("additional_chat_templates/{file}");
+                let file = format!("{}/{file}", ModelFiles::TEMPLATE_FOLDER);
                 templates.push(template(name, files.read(&file)?, &file));
             }
         }

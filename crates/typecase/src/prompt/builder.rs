@@ -158,8 +158,7 @@ impl<'a> PromptBuilder<'a> {
         let runs = &mut self.prompt.provenance.runs;
         match runs.last_mut() {
             Some(last) if last.end == end => {}
-            // Two runs of the request are never one: an origin counts from where its run begins.
-            Some(last) if last.origin == writer.to_origin() && !matches!(writer, Writer::Request(_)) => last.end = end,
+            Some(last) if writer.continues(last) => last.end = end,
             None if end == 0 => {}
             _ => runs.push(Run {
                 end,

@@ -27,6 +27,12 @@ impl Writer {
         }
     }
 
+    /// Whether what it writes next belongs to the run `last`. Two runs of the request are never one: an origin counts from
+    /// where its run begins.
+    pub(super) fn continues(self, last: &Run) -> bool {
+        last.origin == self.to_origin() && !matches!(self, Writer::Request(_))
+    }
+
     fn of(origin: Origin) -> Self {
         match origin {
             Origin::COMPUTED => Writer::Format,

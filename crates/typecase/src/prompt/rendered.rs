@@ -30,12 +30,13 @@ impl Rendered {
         let (mut runs, mut kept) = (self.runs, 0);
         for at in 0..runs.len() {
             let (run, writer) = (runs[at], writer(&runs[at]));
-            let origin = writer.to_origin();
             match runs[..kept].last_mut() {
-                // Two runs of the request are never one: an origin counts from where its run begins.
-                Some(last) if last.origin == origin && !matches!(writer, Writer::Request(_)) => last.end = run.end,
+                Some(last) if writer.continues(last) => last.end = run.end,
                 _ => {
-                    runs[kept] = Run { end: run.end, origin };
+                    runs[kept] = Run {
+                        end: run.end,
+                        origin: writer.to_origin(),
+                    };
                     kept += 1;
                 }
             }

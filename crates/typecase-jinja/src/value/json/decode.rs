@@ -28,6 +28,15 @@ struct Progress {
 /// # Errors
 /// What is wrong, and where in `text`.
 pub(super) fn decode(text: &[u8], room: &mut [u8]) -> Result<Decoded, (ParseErrorKind, usize)> {
+    decode_with(blocks, text, room)
+}
+
+#[inline(always)]
+fn decode_with(
+    blocks: impl Fn(&[u8], &mut [u8], &mut Progress),
+    text: &[u8],
+    room: &mut [u8],
+) -> Result<Decoded, (ParseErrorKind, usize)> {
     let mut at = Progress::default();
     loop {
         blocks(text, room, &mut at);
@@ -154,18 +163,9 @@ mod tests {
         text: &[u8],
     ) -> Result<(Vec<u8>, usize), (ParseErrorKind, usize)> {
         let mut room = vec![0; text.len()];
-        let mut at = Progress::default();
-        loop {
-            blocks(text, &mut room, &mut at);
-            let plain = plain_len(&text[at.read..]);
-            room[at.written..][..plain].copy_from_slice(&text[at.read..][..plain]);
-            at.read += plain;
-            at.written += plain;
-            if let Some(decoded) = stop(text, &mut room, &mut at)? {
-                room.truncate(decoded.len);
-                return Ok((room, decoded.end));
-            }
-        }
+        let decoded = decode_with(blocks, text, &mut room)?;
+        room.truncate(decoded.len);
+        Ok((room, decoded.end))
     }
 
     proptest! {
