@@ -15,6 +15,7 @@ use check::{Verdict, check};
 use request::Body;
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 use subject::{Got, Subject};
 use typecase::RenderOptions;
 use typecase::tokenizer::Tokenizer;
@@ -59,6 +60,12 @@ impl Case<'_> {
     fn render(&self, replaced: Option<Value<'_>>, turns: Option<usize>) -> Option<Got> {
         let body = self.body(replaced, turns)?;
         Some(self.subject.render(&body, &self.options, self.tokenizer.as_ref()))
+    }
+
+    /// The time from the case's request to its ids.
+    fn time(&self) -> Option<Duration> {
+        let body = self.body(None, None)?;
+        Some(self.subject.time(&body, &self.options, self.tokenizer.as_ref()))
     }
 }
 

@@ -6,6 +6,7 @@ use crate::exact::{self, Refusal};
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
+use std::time::{Duration, Instant};
 use typecase::format::chat_template::{Arguments, ChatTemplates, TokenNames};
 use typecase::format::kimi_k3::{Entry, KimiK3, Profile, Reference};
 use typecase::prompt::{Prompt, SpecialTokens, Writer};
@@ -124,29 +125,48 @@ impl Subject {
 
     /// Renders, or says why not.
     pub(super) fn render(&self, body: &Body, options: &RenderOptions, tokenizer: Option<&Tokenizer>) -> Got {
+        match self.with_prompt(body, options, |prompt| Rendered::new(prompt, tokenizer)) {
+            Ok(rendered) => Got::Prompt(rendered),
+            Err(failure) => Got::Refused(failure),
+        }
+    }
+
+    /// The time from the request to its ids, or to its refusal: what a server does, without what the checks look at.
+    pub(super) fn time(&self, body: &Body, options: &RenderOptions, tokenizer: Option<&Tokenizer>) -> Duration {
+        let start = Instant::now();
+        let _ = self.with_prompt(body, options, |prompt| {
+            tokenizer.map(|tokenizer| tokenizer.encode(prompt).map(|tokens| tokens.len()))
+        });
+        start.elapsed()
+    }
+
+    /// What `read` makes of the prompt, or why there is none.
+    fn with_prompt<T>(
+        &self,
+        body: &Body,
+        options: &RenderOptions,
+        read: impl FnOnce(&Prompt<'_>) -> T,
+    ) -> Result<T, Failure> {
         let arena = Arena::new();
         let rendered = match self {
-            Subject::Broken(err) => return Got::Refused(Failure::new(err, true)),
+            Subject::Broken(err) => return Err(Failure::new(err, true)),
             Subject::Missing(_) => {
-                return Got::Refused(Failure::new(&Error::new(typecase::ErrorKind::UnresolvedTool), true));
+                return Err(Failure::new(&Error::new(typecase::ErrorKind::UnresolvedTool), true));
             }
-            Subject::Templates(templates) => render_template(templates, body, options, tokenizer, &arena),
-            Subject::KimiK3(format) => render_native(format, body, options, tokenizer, &arena),
+            Subject::Templates(templates) => render_template(templates, body, options, read, &arena),
+            Subject::KimiK3(format) => render_native(format, body, options, read, &arena),
         };
-        match rendered {
-            Ok(rendered) => Got::Prompt(rendered),
-            Err(err) => Got::Refused(Failure::new(&err, false)),
-        }
+        rendered.map_err(|err| Failure::new(&err, false))
     }
 }
 
-fn render_template<'a>(
+fn render_template<'a, T>(
     templates: &ChatTemplates,
     body: &Body,
     options: &RenderOptions,
-    tokenizer: Option<&Tokenizer>,
+    read: impl FnOnce(&Prompt<'_>) -> T,
     arena: &'a Arena,
-) -> typecase::Result<Rendered> {
+) -> typecase::Result<T> {
     match body {
         Body::Arguments(text) => {
             let value = json::parse_str(text, arena).unwrap_or(Value::None(Default::default()));
@@ -154,7 +174,7 @@ fn render_template<'a>(
             arguments.request_bytes = text.len();
             let template = templates.choose(Some(arguments.tools))?;
             let prompt = template.render_arguments(&arguments, value, arena, options)?;
-            Ok(Rendered::new(&prompt, tokenizer))
+            Ok(read(&prompt))
         }
         Body::Request(text) => {
             let mut bytes = text.clone().into_bytes();
@@ -165,18 +185,18 @@ fn render_template<'a>(
                 Err(err) => return Err(Error::new(err.kind().clone()).at(err.path().clone())),
             };
             let prompt = templates.choose(request.tools())?.render(request, options)?;
-            Ok(Rendered::new(&prompt, tokenizer))
+            Ok(read(&prompt))
         }
     }
 }
 
-fn render_native(
+fn render_native<T>(
     format: &KimiK3,
     body: &Body,
     options: &RenderOptions,
-    tokenizer: Option<&Tokenizer>,
+    read: impl FnOnce(&Prompt<'_>) -> T,
     arena: &Arena,
-) -> typecase::Result<Rendered> {
+) -> typecase::Result<T> {
     let (text, validation) = match body {
         Body::Request(text) => (text.clone(), Validation::Strict),
         Body::Arguments(text) => (as_request(text), Validation::Shape),
@@ -184,7 +204,7 @@ fn render_native(
     let mut bytes = text.into_bytes();
     let parse = ParseOptions::default().validation(validation);
     let request = ChatRequest::parse_with(&mut bytes, arena, &parse)?;
-    Ok(Rendered::new(&format.render(&request, options)?, tokenizer))
+    Ok(read(&format.render(&request, options)?))
 }
 
 /// Arguments as a request: `kwargs` has another name there.

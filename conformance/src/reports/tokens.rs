@@ -4,7 +4,7 @@
 //! the borders of spans, and the case's control tokens; with the post-processor that the case describes, which must do
 //! nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::ops::Range;
@@ -50,11 +50,14 @@ impl Encoded {
         let origins = tokenizer
             .explain(prompt, Trust::Strict, &TurnMarks::closed_by(&stops))
             .ok()?;
-        let count = |id: u32| origins.ids().iter().filter(|other| **other == id).count();
+        let mut counts: HashMap<u32, usize> = added.iter().map(|token| (token.id, 0)).collect();
+        for id in origins.ids() {
+            counts.entry(*id).and_modify(|count| *count += 1);
+        }
         Some(Encoded {
             controls: added
                 .iter()
-                .map(|token| (token.content.clone(), count(token.id)))
+                .map(|token| (token.content.clone(), counts[&token.id]))
                 .collect(),
             masked: origins
                 .tokens()
