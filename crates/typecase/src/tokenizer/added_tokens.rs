@@ -85,9 +85,10 @@ impl AddedTokens {
             }
         }
         let entries = |normalized: bool| table.iter().filter(move |token| token.normalized == normalized);
+        let lead = prepended(&normalize);
         AddedTokens {
-            raw: Finder::new(entries(false).map(|token| (token.content.clone(), token))),
-            normalized: Finder::new(entries(true).map(|token| (normalize(&token.content), token))),
+            raw: Finder::new(entries(false).map(|token| (token.content.clone(), token)), 0),
+            normalized: Finder::new(entries(true).map(|token| (normalize(&token.content), token)), lead),
             by_id: table.iter().enumerate().map(|(i, token)| (token.id, i)).collect(),
             tokens: table,
             by_content,
@@ -130,6 +131,12 @@ impl AddedTokens {
     }
 }
 
+/// Bytes that `normalize` puts before every text: the `▁` of SentencePiece.
+fn prepended(normalize: impl Fn(&str) -> String) -> usize {
+    const LETTER: &str = "a";
+    normalize(LETTER).strip_suffix(LETTER).map_or(0, str::len)
+}
+
 /// Finds some added tokens in text.
 #[derive(Debug)]
 pub(super) struct Finder {
@@ -142,6 +149,9 @@ pub(super) struct Finder {
 struct Entry {
     id: u32,
     len: usize,
+    /// Bytes at its beginning that normalizing put before its spelling. Whoever wrote them in a text (`▁` may have been a
+    /// space of the request) did not write the token.
+    lead: usize,
     lstrip: bool,
     rstrip: bool,
     single_word: bool,
@@ -150,7 +160,8 @@ struct Entry {
 }
 
 impl Finder {
-    fn new<'t>(patterns: impl Iterator<Item = (String, &'t AddedToken)>) -> Self {
+    /// Each pattern with its token. The first `lead` bytes of a pattern are not of the token's own spelling.
+    fn new<'t>(patterns: impl Iterator<Item = (String, &'t AddedToken)>, lead: usize) -> Self {
         let mut spelled: HashMap<String, usize> = HashMap::new();
         let mut entries: Vec<Entry> = Vec::new();
         let mut spellings: Vec<String> = Vec::new();
@@ -163,6 +174,7 @@ impl Finder {
             entries.push(Entry {
                 id: token.id,
                 len: pattern.len(),
+                lead: if lead < pattern.len() { lead } else { 0 },
                 lstrip: token.lstrip,
                 rstrip: token.rstrip,
                 single_word: token.single_word,
@@ -206,7 +218,7 @@ impl Finder {
                 let counts = std::iter::once(&longest)
                     .chain(&self.entries[longest].prefixes)
                     .map(|&index| &self.entries[index])
-                    .find(|entry| trusted(begin..begin + entry.len));
+                    .find(|entry| trusted(begin + entry.lead..begin + entry.len));
                 let Some(entry) = counts else {
                     // The next match may begin within this one.
                     at = begin + text[begin..].chars().next().map_or(1, char::len_utf8);

@@ -247,6 +247,9 @@ fn request_text_adds_no_added_token_and_takes_none_away() {
     });
 }
 
+/// Characters that a half of an added token has.
+const HALVES: &str = "<|>sepworxBIGbig";
+
 /// Prompts as templates write them: turns between control tokens, with what requests say in them.
 fn conversation(opened: &str, closed: &str, said: &[String]) -> (String, Vec<Range<usize>>) {
     let mut text = String::new();
@@ -275,6 +278,7 @@ fn strict_is_compat_wherever_no_string_of_a_request_spells_an_added_token() {
         ("<|sep|> ", " <|strip|>\n"),
         ("a ", "\n\n"),
         (" ", "(("),
+        ("", "<|sep|>"),
     ]);
     let (same, spelled) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
     proptest!(ProptestConfig::with_cases(1200), |(said in said, (opened, closed) in turns)| {
@@ -284,7 +288,12 @@ fn strict_is_compat_wherever_no_string_of_a_request_spells_an_added_token() {
             let (strict, _) = ids_of(&kind.tokenizer, &text, &untrusted);
             if said.iter().any(spells) {
                 spelled.set(spelled.get() + 1);
-                let harmless = |said: &String| if said.is_empty() { String::new() } else { "((".to_owned() };
+                // A space before a token counts where normalizing put one before its spelling as well.
+                let harmless = |said: &String| match said.chars().next_back() {
+                    None => String::new(),
+                    Some(last @ (' ' | '▁')) => format!("(({last}"),
+                    Some(_) => "((".to_owned(),
+                };
                 let bare: Vec<String> = said.iter().map(harmless).collect();
                 let (bare, _) = conversation(opened, closed, &bare);
                 let (bare, _) = ids_of(&kind.tokenizer, &bare, &[]);
@@ -293,7 +302,8 @@ fn strict_is_compat_wherever_no_string_of_a_request_spells_an_added_token() {
             }
             let (compat, _) = ids_of(&kind.tokenizer, &text, &[]);
             // Halves of a token on both sides of a border are one in compat, which no string spelled alone.
-            if added_in(&kind.tokenizer, &compat).len() > added_in(&kind.tokenizer, &strict).len() {
+            let writes_halves = said.iter().any(|said| said.contains(|c: char| HALVES.contains(c)));
+            if writes_halves && added_in(&kind.tokenizer, &compat).len() > added_in(&kind.tokenizer, &strict).len() {
                 continue;
             }
             same.set(same.get() + 1);
