@@ -81,8 +81,9 @@ impl Typecase {
         let options = EncodeOptions::new().trust(trust);
         KEPT.with_borrow_mut(|kept| {
             kept.parse(json, |request| {
-                let prompt = self.render(request, request.arena())?;
+                let prompt = self.render_request(request)?;
                 let tokens = tokenizer.encode_with(&prompt, options).map_err(text)?;
+                done_with(prompt);
                 Ok(tokens.into_ids())
             })
         })?

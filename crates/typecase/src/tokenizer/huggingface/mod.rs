@@ -91,7 +91,8 @@ impl Vocabulary for HuggingFace {
         match &self.fast {
             Some(fast) => {
                 let encoded = fast.encode_ordinary(piece.text).map_err(encoding_error)?;
-                match ids.is_empty() {
+                // Memory that was set aside for all ids is not given up for that of the first piece.
+                match ids.is_empty() && ids.capacity() < encoded.len() {
                     true => *ids = encoded,
                     false => ids.extend_from_slice(&encoded),
                 }
