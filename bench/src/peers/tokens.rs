@@ -6,6 +6,7 @@
 use std::{
     cell::RefCell,
     path::{Path, PathBuf},
+    rc::Rc,
     sync::Arc,
 };
 
@@ -42,7 +43,10 @@ trait Tokenize {
     fn forget(&self) {}
 }
 
-struct Fastokens(RefCell<fastokens::Tokenizer>, Cache);
+/// One for all pipelines that use it. `fastokens` keeps its words' ids by thread, for four tokenizers at most: with one
+/// more, each batch would begin by filling them anew, which no server with one model does.
+#[derive(Clone)]
+struct Fastokens(Rc<RefCell<fastokens::Tokenizer>>, Cache);
 
 impl Tokenize for Fastokens {
     fn encode(&self, prompt: &str) -> Ids {
@@ -166,24 +170,27 @@ impl Tokenize for Llm {
 }
 
 /// `typecase`, whose tokenizer takes the prompt with its provenance instead of a text.
+#[derive(Clone)]
 struct Ours {
-    template: Typecase,
-    tokenizer: RefCell<Option<typecase::Tokenizer>>,
+    template: Rc<Typecase>,
+    tokenizer: Rc<RefCell<Option<typecase::Tokenizer>>>,
     trust: Trust,
     cache_bytes: usize,
 }
 
 impl Ours {
-    fn new(template: &ChatTemplate, directory: &Path, cache: Cache, trust: Trust) -> Result<Self, String> {
+    fn new(template: &ChatTemplate, directory: &Path, cache: Cache) -> Result<Self, String> {
         let cache_bytes = match cache {
             Cache::Cold => 0,
             Cache::Warm => CACHE_BYTES,
         };
-        let tokenizer = typecase::Tokenizer::load(directory).map_err(text)?.cache_bytes(cache_bytes);
+        let tokenizer = typecase::Tokenizer::load(directory)
+            .map_err(text)?
+            .cache_bytes(cache_bytes);
         Ok(Self {
-            template: Typecase::new(template)?,
-            tokenizer: RefCell::new(Some(tokenizer)),
-            trust,
+            template: Rc::new(Typecase::new(template)?),
+            tokenizer: Rc::new(RefCell::new(Some(tokenizer))),
+            trust: Trust::Strict,
             cache_bytes,
         })
     }
@@ -273,23 +280,29 @@ impl TokenPeers {
         if !path.exists() {
             return Err(format!("{file} is missing (see README: vocabularies)"));
         }
-        let fast = || -> Result<Box<dyn Tokenize>, String> {
-            let tokenizer = fastokens::Tokenizer::from_file(&path).map_err(text)?;
-            Ok(Box::new(Fastokens(RefCell::new(tokenizer), cache)))
-        };
+        let fastokens = fastokens::Tokenizer::from_file(&path).map_err(text)?;
+        let fastokens = Fastokens(Rc::new(RefCell::new(fastokens)), cache);
+        let fast = || Box::new(fastokens.clone());
         let dynamo = || DynamoTemplate::new(template).map(|t| Box::new(t) as Box<dyn TemplatePeer>);
         let baseten = || Baseten::new(template).map(|t| Box::new(t) as Box<dyn TemplatePeer>);
         let llm = || LlmTokenizer::new(template).map(|t| Box::new(t) as Box<dyn TemplatePeer>);
         let hf = tokenizers::Tokenizer::from_file(&path).map_err(text)?;
-        let ours = |name, trust| -> Result<Pipeline, String> {
-            let way = Box::new(Ours::new(template, directory, cache, trust)?);
-            Ok(Pipeline { name, way })
+        let typecase = Ours::new(template, directory, cache)?;
+        let ours = |name, trust| {
+            let way = Ours {
+                trust,
+                ..typecase.clone()
+            };
+            Pipeline {
+                name,
+                way: Box::new(way),
+            }
         };
         let mut pipelines = vec![
-            ours("typecase", Trust::Strict)?,
-            ours("typecase (compat)", Trust::Compat)?,
-            Pipeline::joined("dynamo + fastokens", dynamo()?, fast()?),
-            Pipeline::joined("baseten + fastokens", baseten()?, fast()?),
+            ours("typecase", Trust::Strict),
+            ours("typecase (compat)", Trust::Compat),
+            Pipeline::joined("dynamo + fastokens", dynamo()?, fast()),
+            Pipeline::joined("baseten + fastokens", baseten()?, fast()),
             Pipeline::joined("llm-tokenizer", llm()?, Box::new(Llm::new(file, cache)?)),
         ];
         if cache == Cache::Cold {
