@@ -15,8 +15,9 @@ use typecase::{ChatRequest, Tokenizer};
 
 type Failure = Box<dyn std::error::Error>;
 
-/// Runs of which the fastest counts: other work of the machine only adds to a time.
-const RUNS: usize = 40;
+/// Runs of which the median counts, of both trusts in turn.
+const RUNS: usize = 101;
+const TRUSTS: [Trust; 2] = [Trust::Strict, Trust::Compat];
 
 /// What a server's thread keeps from request to request.
 #[derive(Default)]
@@ -42,6 +43,7 @@ impl Kept {
         let prompt = template.render(&request, &RenderOptions::default())?;
         let rendered = start.elapsed();
         let tokens = tokenizer.encode_with(&prompt, EncodeOptions::new().trust(trust))?;
+        prompt.recycle();
         let all = start.elapsed();
         Ok(Timed {
             ids: tokens.len(),
@@ -52,6 +54,7 @@ impl Kept {
     }
 }
 
+#[derive(Clone, Copy)]
 struct Timed {
     ids: usize,
     parsed: Duration,
@@ -85,23 +88,20 @@ fn main() -> Result<(), Failure> {
     let mut kept = Kept::default();
     for file in &files {
         let json = std::fs::read_to_string(file)?;
-        for trust in [Trust::Strict, Trust::Compat] {
-            let mut best: Option<Timed> = None;
-            for _ in 0..RUNS {
-                let timed = kept.ids(&template, &uncached, &json, trust)?;
-                if best.as_ref().is_none_or(|best| timed.all < best.all) {
-                    best = Some(timed);
-                }
+        let mut timed: [Vec<Timed>; 2] = Default::default();
+        for _ in 0..RUNS {
+            for (trust, timed) in TRUSTS.into_iter().zip(&mut timed) {
+                timed.push(kept.ids(&template, &uncached, &json, trust)?);
             }
-            let Some(Timed {
+        }
+        for (trust, mut timed) in TRUSTS.into_iter().zip(timed) {
+            timed.sort_by_key(|timed| timed.all);
+            let Timed {
                 ids,
                 parsed,
                 rendered,
                 all,
-            }) = best
-            else {
-                continue;
-            };
+            } = timed[RUNS / 2];
             let (render, encode) = (rendered - parsed, all - rendered);
             println!("{file} cold {trust:?}: {all:?} = {parsed:?} + {render:?} + {encode:?}, {ids} ids");
         }
@@ -113,20 +113,23 @@ fn main() -> Result<(), Failure> {
         ("without cache", 0),
         ("with cache", typecase::tokenizer::DEFAULT_CACHE_BYTES),
     ] {
-        for trust in [Trust::Strict, Trust::Compat] {
-            let mut best = Duration::MAX;
-            for _ in 0..RUNS / 4 {
+        let mut timed: [Vec<Duration>; 2] = Default::default();
+        for _ in 0..RUNS {
+            for (trust, timed) in TRUSTS.into_iter().zip(&mut timed) {
                 // Nothing is remembered at the first turn.
                 tokenizer = tokenizer.cache_bytes(bytes);
                 let start = Instant::now();
                 for turn in &turns {
                     kept.ids(&template, &tokenizer, turn, trust)?;
                 }
-                best = best.min(start.elapsed());
+                timed.push(start.elapsed());
             }
-            let stats = tokenizer.cache_stats();
-            println!("{} turns {name} {trust:?}: {best:?}, {stats:?}", turns.len());
         }
+        for (trust, mut timed) in TRUSTS.into_iter().zip(timed) {
+            timed.sort();
+            println!("{} turns {name} {trust:?}: {:?}", turns.len(), timed[RUNS / 2]);
+        }
+        println!("{:?}", tokenizer.cache_stats());
     }
     Ok(())
 }

@@ -433,10 +433,12 @@ fn request_ranges(prompt: &Prompt<'_>) -> Vec<Range<usize>> {
 fn role_origins(request: Value<'_>) -> Vec<Origin> {
     let messages = request.lookup("messages").and_then(|messages| messages.as_list());
     let messages = messages.map_or(&[][..], |list| list.items());
-    let mut origins: Vec<Origin> = messages
-        .iter()
-        .filter_map(|message| Some(message.lookup("role")?.origin()))
-        .collect();
+    let mut origins: Vec<Origin> = Vec::with_capacity(messages.len());
+    origins.extend(
+        messages
+            .iter()
+            .filter_map(|message| Some(message.lookup("role")?.origin())),
+    );
     origins.sort_unstable();
     origins
 }
