@@ -22,12 +22,12 @@ fn bench(c: &mut Criterion) -> Result<(), String> {
         if !directory.exists() {
             continue;
         }
-        let cold = TokenPeers::load(template, &directory, Cache::Cold)?;
+        let cold = TokenPeers::load(template, &directory, Cache::Cold, None)?;
         for workload in &workloads {
             let id = format!("tokens/{}/{}", template.name, workload.name);
             contender_group::run(c, &id, workload.json.len(), cold.contenders(&workload.json));
         }
-        let warm = TokenPeers::load(template, &directory, Cache::Warm)?;
+        let warm = TokenPeers::load(template, &directory, Cache::Warm, None)?;
         let bytes = turns.iter().map(String::len).sum();
         contender_group::run(
             c,

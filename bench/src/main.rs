@@ -18,7 +18,8 @@ const HELP: &str = "\
 usage: typecase-bench compare [templates|kimi_k3|tokens]... [options]
 
   --only TEXT        templates whose name contains TEXT
-  --workload NAME    only this workload (w1, w2, w3, w4)
+  --workload NAME    only this workload (w1, w2, w3, w4; of tokens also w5)
+  --peer NAME        of tokens: only typecase and this pipeline, as a server has one
   --stage NAME       json, request or value; all by default
   --rounds N         batches per contender [41]
   --batch-ms N       length of a batch [2]
@@ -31,6 +32,7 @@ struct Options {
     suites: Vec<String>,
     only: String,
     workload: Option<String>,
+    peer: Option<String>,
     stages: Vec<Stage>,
     plan: Plan,
     python: Option<String>,
@@ -68,6 +70,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
         suites: Vec::new(),
         only: String::new(),
         workload: None,
+        peer: None,
         stages: Stage::ALL.to_vec(),
         plan: Plan::default(),
         python: None,
@@ -77,6 +80,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
         let mut value = || args.next().ok_or_else(|| format!("{arg} wants a value"));
         match arg.as_str() {
             "--only" => options.only = value()?,
+            "--peer" => options.peer = Some(value()?),
             "--workload" => options.workload = Some(value()?),
             "--stage" => {
                 let name = value()?;
@@ -236,17 +240,19 @@ fn compare_tokens(options: &Options) -> Result<(), String> {
             continue;
         }
         let mut rows = Vec::new();
-        let cold = TokenPeers::load(template, &directory, Cache::Cold)?;
-        for workload in &workloads {
-            let timings = measure(cold.contenders(&workload.json), options);
-            rows.push(Row {
-                case: template.name.clone(),
-                workload: workload.name.to_owned(),
-                timings,
-            });
+        if !workloads.is_empty() {
+            let cold = TokenPeers::load(template, &directory, Cache::Cold, options.peer.as_deref())?;
+            for workload in &workloads {
+                let timings = measure(cold.contenders(&workload.json), options);
+                rows.push(Row {
+                    case: template.name.clone(),
+                    workload: workload.name.to_owned(),
+                    timings,
+                });
+            }
         }
         if options.workload.as_deref().is_none_or(|only| only == "w5") {
-            let warm = TokenPeers::load(template, &directory, Cache::Warm)?;
+            let warm = TokenPeers::load(template, &directory, Cache::Warm, options.peer.as_deref())?;
             let timings = measure(warm.conversations(&turns), options);
             rows.push(Row {
                 case: template.name.clone(),

@@ -4,7 +4,7 @@
 //! empty at its start.
 
 use std::{
-    cell::RefCell,
+    cell::{OnceCell, RefCell},
     path::{Path, PathBuf},
     rc::Rc,
     sync::Arc,
@@ -259,6 +259,7 @@ impl Pipeline {
 pub struct TokenPeers {
     pipelines: Vec<Pipeline>,
     reference: Pipeline,
+    times_reference: bool,
 }
 
 /// Where the directory of `model` would be: below `TYPECASE_MODELS` or `bench/models`.
@@ -270,19 +271,25 @@ pub fn model_directory(model: &str) -> PathBuf {
 }
 
 impl TokenPeers {
-    /// Loads `tokenizer.json` of `directory` into every tokenizer.
+    /// Loads `tokenizer.json` of `directory` into every tokenizer; or into those of `typecase` and of the pipeline `peer`
+    /// alone, as a server has one: many in one process leave an allocator that slows down whoever allocates much.
     ///
     /// # Errors
     /// If a file is missing or a peer cannot load it.
-    pub fn load(template: &ChatTemplate, directory: &Path, cache: Cache) -> Result<Self, String> {
+    pub fn load(template: &ChatTemplate, directory: &Path, cache: Cache, peer: Option<&str>) -> Result<Self, String> {
         let path = directory.join("tokenizer.json");
         let file = path.to_str().ok_or("the path is not Unicode")?;
         if !path.exists() {
             return Err(format!("{file} is missing (see README: vocabularies)"));
         }
-        let fastokens = fastokens::Tokenizer::from_file(&path).map_err(text)?;
-        let fastokens = Fastokens(Rc::new(RefCell::new(fastokens)), cache);
-        let fast = || Box::new(fastokens.clone());
+        let shared: OnceCell<Fastokens> = OnceCell::new();
+        let fast = || -> Result<Box<dyn Tokenize>, String> {
+            if shared.get().is_none() {
+                let fastokens = fastokens::Tokenizer::from_file(&path).map_err(text)?;
+                shared.set(Fastokens(Rc::new(RefCell::new(fastokens)), cache)).ok();
+            }
+            Ok(Box::new(shared.get().ok_or("it was set")?.clone()))
+        };
         let dynamo = || DynamoTemplate::new(template).map(|t| Box::new(t) as Box<dyn TemplatePeer>);
         let baseten = || Baseten::new(template).map(|t| Box::new(t) as Box<dyn TemplatePeer>);
         let llm = || LlmTokenizer::new(template).map(|t| Box::new(t) as Box<dyn TemplatePeer>);
@@ -301,19 +308,36 @@ impl TokenPeers {
         let mut pipelines = vec![
             ours("typecase", Trust::Strict),
             ours("typecase (compat)", Trust::Compat),
-            Pipeline::joined("dynamo + fastokens", dynamo()?, fast()),
-            Pipeline::joined("baseten + fastokens", baseten()?, fast()),
-            Pipeline::joined("llm-tokenizer", llm()?, Box::new(Llm::new(file, cache)?)),
         ];
-        if cache == Cache::Cold {
+        let is_wanted = |name: &str| peer.is_none_or(|peer| peer == name);
+        if is_wanted("dynamo + fastokens") {
+            pipelines.push(Pipeline::joined("dynamo + fastokens", dynamo()?, fast()?));
+        }
+        if is_wanted("baseten + fastokens") {
+            pipelines.push(Pipeline::joined("baseten + fastokens", baseten()?, fast()?));
+        }
+        if is_wanted("llm-tokenizer") {
+            pipelines.push(Pipeline::joined(
+                "llm-tokenizer",
+                llm()?,
+                Box::new(Llm::new(file, cache)?),
+            ));
+        }
+        if cache == Cache::Cold && is_wanted("baseten") {
             let own = basetenkenizer::Tokenizer::from_file(&path).map_err(text)?;
             pipelines.push(Pipeline::joined("baseten", baseten()?, Box::new(Basetenkenizer(own))));
-        } else {
+        }
+        if cache == Cache::Warm && is_wanted("dynamo-tokenizers") {
             let cached = DynamoCached::new(file, special_tokens(&path)?)?;
             pipelines.push(Pipeline::joined("dynamo-tokenizers", dynamo()?, Box::new(cached)));
         }
         let reference = Pipeline::joined("tokenizers", baseten()?, Box::new(Tokenizers(hf)));
-        Ok(Self { pipelines, reference })
+        let times_reference = is_wanted(reference.name);
+        Ok(Self {
+            pipelines,
+            reference,
+            times_reference,
+        })
     }
 
     /// Contenders that encode one request, held against the `tokenizers` crate.
@@ -349,7 +373,8 @@ impl TokenPeers {
     }
 
     fn all(&self) -> impl Iterator<Item = &Pipeline> {
-        self.pipelines.iter().chain([&self.reference])
+        let reference = self.times_reference.then_some(&self.reference);
+        self.pipelines.iter().chain(reference)
     }
 }
 
