@@ -106,10 +106,25 @@ fn request(x: &str) -> String {
         ],
         "tools": [{"type": "function", "function": {"name": format!("f{x}"), "description": x, "parameters": {
             "type": "object", "properties": {"k": {"type": "string", "description": x}}, "required": ["k"]}}}],
+        "documents": [{"title": x, "text": format!("{x} is said to be")}],
         "chat_template_kwargs": {"custom": x},
     })
     .to_string()
 }
+
+/// The same, in one place only: `x` in the place of that number, harmless words in all others. `None` behind the last.
+fn request_at(place: usize, x: &str) -> Option<String> {
+    const PLACE: &str = "@place@";
+    let everywhere = request(PLACE);
+    let parts: Vec<&str> = everywhere.split(PLACE).collect();
+    if place + 1 >= parts.len() {
+        return None;
+    }
+    let (before, after) = parts.split_at(place + 1);
+    Some([before.join(HARMLESS), after.join(HARMLESS)].join(x))
+}
+
+const HARMLESS: &str = "quux";
 
 fn render<R>(template: &ChatTemplate, request: &str, use_it: impl FnOnce(&Prompt<'_>) -> R) -> Result<R, Error> {
     let arena = Arena::new();
@@ -162,7 +177,6 @@ fn no_template_lets_a_request_write_a_control_token() {
         return;
     };
     let tokenizer = tokenizer();
-    let harmless = "quux";
     let (mut held, mut other_course, mut refused) = (0, 0, 0);
     let mut broken = Vec::new();
     for file in files {
@@ -173,17 +187,21 @@ fn no_template_lets_a_request_write_a_control_token() {
         let Ok(template) = ChatTemplate::compile(&source, names) else {
             continue;
         };
-        let Ok((text, expected)) = render(&template, &request(harmless), |prompt| {
+        let Ok((text, expected)) = render(&template, &request(HARMLESS), |prompt| {
             (prompt.text().to_owned(), controls(&tokenizer, prompt))
         }) else {
             refused += 1;
             continue;
         };
         let all = SPELLED.concat();
-        for spelled in SPELLED.iter().copied().chain([all.as_str()]) {
-            match render(&template, &request(spelled), |prompt| {
+        // One after the other everywhere, all of them everywhere, and all of them in each place alone.
+        let everywhere = SPELLED.iter().copied().chain([all.as_str()]);
+        let everywhere = everywhere.map(|spelled| (spelled, request(spelled)));
+        let in_one = (0..).map_while(|place| Some((all.as_str(), request_at(place, &all)?)));
+        for (spelled, request) in everywhere.chain(in_one) {
+            match render(&template, &request, |prompt| {
                 // Taken another course: not the same text with one word for the other.
-                let same = prompt.text().replace(spelled, harmless) == text.replace(spelled, harmless);
+                let same = prompt.text().replace(spelled, HARMLESS) == text.replace(spelled, HARMLESS);
                 same.then(|| controls(&tokenizer, prompt))
             }) {
                 Ok(Some(found)) if found == expected => held += 1,
