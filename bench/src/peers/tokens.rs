@@ -4,7 +4,7 @@
 //! empty at its start.
 
 use std::{
-    cell::{OnceCell, RefCell},
+    cell::RefCell,
     path::{Path, PathBuf},
     rc::Rc,
     sync::Arc,
@@ -282,13 +282,16 @@ impl TokenPeers {
         if !path.exists() {
             return Err(format!("{file} is missing (see README: vocabularies)"));
         }
-        let shared: OnceCell<Fastokens> = OnceCell::new();
-        let fast = || -> Result<Box<dyn Tokenize>, String> {
-            if shared.get().is_none() {
-                let fastokens = fastokens::Tokenizer::from_file(&path).map_err(text)?;
-                shared.set(Fastokens(Rc::new(RefCell::new(fastokens)), cache)).ok();
-            }
-            Ok(Box::new(shared.get().ok_or("it was set")?.clone()))
+        let mut shared: Option<Fastokens> = None;
+        let mut fast = || -> Result<Box<dyn Tokenize>, String> {
+            let fastokens = match shared.take() {
+                Some(fastokens) => fastokens,
+                None => {
+                    let tokenizer = fastokens::Tokenizer::from_file(&path).map_err(text)?;
+                    Fastokens(Rc::new(RefCell::new(tokenizer)), cache)
+                }
+            };
+            Ok(Box::new(shared.insert(fastokens).clone()))
         };
         let dynamo = || DynamoTemplate::new(template).map(|t| Box::new(t) as Box<dyn TemplatePeer>);
         let baseten = || Baseten::new(template).map(|t| Box::new(t) as Box<dyn TemplatePeer>);

@@ -52,7 +52,9 @@ impl Encoded {
             .ok()?;
         let mut counts: HashMap<u32, usize> = added.iter().map(|token| (token.id, 0)).collect();
         for id in origins.ids() {
-            counts.entry(*id).and_modify(|count| *count += 1);
+            if let Some(count) = counts.get_mut(id) {
+                *count += 1;
+            }
         }
         Some(Encoded {
             controls: added

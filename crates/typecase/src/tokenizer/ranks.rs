@@ -3,7 +3,7 @@
 use super::added_tokens::{AddedToken, AddedTokens};
 use super::byte_table::ByteTable;
 use super::chunking;
-use super::vocabulary::{Piece, Vocabulary, encoding_error, to_text};
+use super::vocabulary::{Piece, Vocabulary, append, encoding_error, to_text};
 use crate::{Error, ErrorKind, Result};
 use std::collections::HashSet;
 use std::ops::Range;
@@ -49,10 +49,9 @@ impl Ranks {
 
     fn encode_chunk(&self, text: &str, ids: &mut Vec<u32>) -> Result<()> {
         let encoded = self.inner.encode_ordinary(text).map_err(encoding_error)?;
-        match (ids.is_empty(), self.first_id) {
-            (true, 0) => *ids = encoded,
-            (false, 0) => ids.extend_from_slice(&encoded),
-            (_, first) => ids.extend(encoded.iter().map(|id| id + first)),
+        match self.first_id {
+            0 => append(encoded, ids),
+            first => ids.extend(encoded.iter().map(|id| id + first)),
         }
         Ok(())
     }

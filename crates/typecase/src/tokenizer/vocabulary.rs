@@ -65,6 +65,14 @@ pub(super) fn to_text(bytes: Vec<u8>) -> String {
     }
 }
 
+/// Appends the ids of one piece. Memory that was set aside for the ids of all pieces is not given up for that of the first.
+pub(super) fn append(encoded: Vec<u32>, ids: &mut Vec<u32>) {
+    match ids.is_empty() && ids.capacity() < encoded.len() {
+        true => *ids = encoded,
+        false => ids.extend_from_slice(&encoded),
+    }
+}
+
 /// An error of a tokenizer crate.
 pub(super) fn encoding_error(error: impl std::fmt::Display) -> Error {
     Error::new(ErrorKind::Encoding {

@@ -112,19 +112,21 @@ fn request(x: &str) -> String {
     .to_string()
 }
 
-/// The same, in one place only: `x` in the place of that number, harmless words in all others. `None` behind the last.
-fn request_at(place: usize, x: &str) -> Option<String> {
+/// What stands where nothing is spelled.
+const HARMLESS: &str = "quux";
+
+/// Requests that say `x` in one place each, and harmless words in all others.
+fn in_each_place(x: &str) -> Vec<String> {
     const PLACE: &str = "@place@";
     let everywhere = request(PLACE);
     let parts: Vec<&str> = everywhere.split(PLACE).collect();
-    if place + 1 >= parts.len() {
-        return None;
-    }
-    let (before, after) = parts.split_at(place + 1);
-    Some([before.join(HARMLESS), after.join(HARMLESS)].join(x))
+    (1..parts.len())
+        .map(|place| {
+            let (before, after) = parts.split_at(place);
+            [before.join(HARMLESS), after.join(HARMLESS)].join(x)
+        })
+        .collect()
 }
-
-const HARMLESS: &str = "quux";
 
 fn render<R>(template: &ChatTemplate, request: &str, use_it: impl FnOnce(&Prompt<'_>) -> R) -> Result<R, Error> {
     let arena = Arena::new();
@@ -177,6 +179,12 @@ fn no_template_lets_a_request_write_a_control_token() {
         return;
     };
     let tokenizer = tokenizer();
+    // One after the other everywhere, all of them everywhere, and all of them in each place alone.
+    let all = SPELLED.concat();
+    let everywhere = SPELLED.iter().copied().chain([all.as_str()]);
+    let mut requests: Vec<(&str, String)> = everywhere.map(|spelled| (spelled, request(spelled))).collect();
+    requests.extend(in_each_place(&all).into_iter().map(|request| (all.as_str(), request)));
+    let harmless = request(HARMLESS);
     let (mut held, mut other_course, mut refused) = (0, 0, 0);
     let mut broken = Vec::new();
     for file in files {
@@ -187,21 +195,16 @@ fn no_template_lets_a_request_write_a_control_token() {
         let Ok(template) = ChatTemplate::compile(&source, names) else {
             continue;
         };
-        let Ok((text, expected)) = render(&template, &request(HARMLESS), |prompt| {
+        let Ok((text, expected)) = render(&template, &harmless, |prompt| {
             (prompt.text().to_owned(), controls(&tokenizer, prompt))
         }) else {
             refused += 1;
             continue;
         };
-        let all = SPELLED.concat();
-        // One after the other everywhere, all of them everywhere, and all of them in each place alone.
-        let everywhere = SPELLED.iter().copied().chain([all.as_str()]);
-        let everywhere = everywhere.map(|spelled| (spelled, request(spelled)));
-        let in_one = (0..).map_while(|place| Some((all.as_str(), request_at(place, &all)?)));
-        for (spelled, request) in everywhere.chain(in_one) {
-            match render(&template, &request, |prompt| {
+        for (spelled, request) in &requests {
+            match render(&template, request, |prompt| {
                 // Taken another course: not the same text with one word for the other.
-                let same = prompt.text().replace(spelled, HARMLESS) == text.replace(spelled, HARMLESS);
+                let same = prompt.text().replace(*spelled, HARMLESS) == text.replace(*spelled, HARMLESS);
                 same.then(|| controls(&tokenizer, prompt))
             }) {
                 Ok(Some(found)) if found == expected => held += 1,

@@ -14,7 +14,7 @@ mod probe;
 
 use super::added_tokens::AddedTokens;
 use super::byte_table::{ByteTable, bytes_of_byte_level};
-use super::vocabulary::{Piece, Vocabulary, encoding_error, to_text};
+use super::vocabulary::{Piece, Vocabulary, append, encoding_error, to_text};
 use super::{Tokenizer, added_tokens};
 use crate::model::ModelFiles;
 use crate::{Error, ErrorKind, Result};
@@ -90,12 +90,7 @@ impl Vocabulary for HuggingFace {
     fn encode(&self, piece: Piece<'_>, ids: &mut Vec<u32>) -> Result<()> {
         match &self.fast {
             Some(fast) => {
-                let encoded = fast.encode_ordinary(piece.text).map_err(encoding_error)?;
-                // Memory that was set aside for all ids is not given up for that of the first piece.
-                match ids.is_empty() && ids.capacity() < encoded.len() {
-                    true => *ids = encoded,
-                    false => ids.extend_from_slice(&encoded),
-                }
+                append(fast.encode_ordinary(piece.text).map_err(encoding_error)?, ids);
                 Ok(())
             }
             None => self.pipeline.encode(piece, ids),
