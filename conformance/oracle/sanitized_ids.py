@@ -18,7 +18,7 @@ import transformers
 
 def main():
     directory, template = map(pathlib.Path, sys.argv[1:])
-    tokenizer = transformers.PreTrainedTokenizerFast.from_pretrained(directory)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(directory)
     tokenizer.chat_template = template.read_text()
     for line in sys.stdin:
         request = json.loads(line)

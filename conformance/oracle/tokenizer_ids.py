@@ -37,8 +37,8 @@ def rendered(path, sample):
 
 def main():
     args = parser.parse_args()
-    tokenizer = transformers.PreTrainedTokenizerFast.from_pretrained(args.directory)
-    description = json.loads((args.directory / "tokenizer.json").read_text())
+    tokenizer = transformers.AutoTokenizer.from_pretrained(args.directory)
+    description = json.loads(tokenizer.backend_tokenizer.to_str())
     for key in ["truncation", "padding", "post_processor"]:
         description[key] = None
     description["added_tokens"] = []

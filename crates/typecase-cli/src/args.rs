@@ -76,6 +76,9 @@ pub(crate) struct Source {
     /// Whose rules hold where implementations of the format part ways.
     #[arg(long, value_enum, default_value_t = Profile::Served)]
     pub(crate) profile: Profile,
+    /// Let a request bring its own template, as its field `chat_template`. Otherwise such a request is refused.
+    #[arg(long)]
+    pub(crate) allow_template: bool,
     /// Whether text of the request may become control tokens.
     #[arg(long, value_enum, default_value_t = Trust::Strict)]
     pub(crate) trust: Trust,

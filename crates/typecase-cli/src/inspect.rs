@@ -2,23 +2,22 @@
 
 use crate::args::{Explained, Inspect};
 use crate::exit::Outcome;
-use crate::output::json_line;
+use crate::output::{Out, json_line};
 use crate::renderer;
 use crate::view::{CONTROL, NOTE, visible};
 use anyhow::Result;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use typecase::Model;
 use typecase::format::ChatTemplate;
 use typecase::media::{self, Anchor};
 use typecase::model::NamedTemplate;
 
 pub(crate) fn run(args: &Inspect) -> Result<Outcome> {
-    let (model, name) = renderer::load(args.model.as_deref())?;
+    let (model, name) = renderer::open(args.model.as_deref())?;
     let report = Report::new(&model, name);
-    let out = anstream::stdout();
-    let mut out = BufWriter::new(out.lock());
+    let mut out = Out::new(args.output == Explained::View);
     match args.output {
         Explained::Json => json_line(&mut out, &report)?,
         Explained::View => report.print(&mut out)?,
@@ -87,8 +86,11 @@ const FILES: &[(&str, &str)] = &[
     ("config.json", "model type, media placeholders, stop ids"),
     ("generation_config.json", "stop ids"),
     ("tokenizer.json", "vocabulary, added tokens"),
-    ("tiktoken.model", "vocabulary"),
-    ("tekken.json", "vocabulary, special tokens"),
+    ("tiktoken.model", "vocabulary, if it is of a known family or alone"),
+    (
+        "tekken.json",
+        "vocabulary and special tokens, if there is no tokenizer.json",
+    ),
     ("tokenizer_config.json", "named tokens, added tokens"),
     ("special_tokens_map.json", "named tokens"),
     ("preprocessor_config.json", "sizes of images"),
@@ -104,7 +106,7 @@ impl<'m> Report<'m> {
         });
         Report {
             model: name,
-            format: model.format_name(),
+            format: format_name(model),
             model_type: model.model_type(),
             architectures: model.architectures(),
             files: files(model),
@@ -212,6 +214,14 @@ impl<'m> Report<'m> {
             writeln!(out, "{NOTE}{:>14}  more that are reserved{NOTE:#}", reserved.len())?;
         }
         Ok(())
+    }
+}
+
+/// The prompt language that the model has, even if its templates do not compile.
+fn format_name(model: &Model) -> Option<&'static str> {
+    match model.own_language() {
+        Ok(language) => language.name(),
+        Err(_) => Some(ChatTemplate::NAME),
     }
 }
 

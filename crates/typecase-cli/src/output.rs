@@ -1,12 +1,45 @@
 //! The JSON output, as `render --help` documents it. Fields may be added, never removed.
 
 use crate::renderer::Done;
+use anstream::AutoStream;
 use anyhow::Result;
 use serde::Serialize;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, StdoutLock, Write};
 use std::ops::Range;
 use typecase::prompt::{MediaItem, Prompt, SpecialTokens, Writer};
 use typecase::{Error, Fault, Tokens};
+
+/// Standard output. Data goes out byte for byte; only a view for people has colours, which are taken out where nobody
+/// sees them, and control characters with them.
+pub(crate) enum Out {
+    Data(BufWriter<StdoutLock<'static>>),
+    View(BufWriter<AutoStream<StdoutLock<'static>>>),
+}
+
+impl Out {
+    pub(crate) fn new(is_view: bool) -> Self {
+        match is_view {
+            true => Out::View(BufWriter::new(AutoStream::auto(io::stdout().lock()))),
+            false => Out::Data(BufWriter::new(io::stdout().lock())),
+        }
+    }
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Out::Data(out) => out.write(bytes),
+            Out::View(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Out::Data(out) => out.flush(),
+            Out::View(out) => out.flush(),
+        }
+    }
+}
 
 /// A rendered request.
 #[derive(Debug, Serialize)]

@@ -3,11 +3,11 @@
 use crate::args::{Output, Render};
 use crate::exit::{ERROR, Outcome};
 use crate::input::{open, progress, read};
-use crate::output::{Refused, Rendered, json_line};
+use crate::output::{Out, Refused, Rendered, json_line};
 use crate::renderer::{Done, Renderer};
 use crate::view;
 use anyhow::{Context, Result, bail};
-use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Write};
+use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::path::Path;
 use typecase::value::Arena;
 use typecase::{Error, Fault};
@@ -23,8 +23,7 @@ pub(crate) fn run(args: &Render) -> Result<Outcome> {
     if output == Output::Ids {
         renderer.vocabulary()?;
     }
-    let out = anstream::stdout();
-    let mut out = BufWriter::new(out.lock());
+    let mut out = Out::new(output == Output::View);
     let outcome = if args.jsonl {
         lines(&renderer, &args.request, output, &mut out)?
     } else {

@@ -4,9 +4,10 @@ use crate::args::{FormatName, Profile, Source, Trust};
 use crate::clock;
 use anyhow::{Context, Result, bail};
 use std::path::Path;
-use typecase::format::chat_template::{ChatTemplates, TokenNames};
+use typecase::format::chat_template::TokenNames;
 use typecase::format::kimi_k3::{self, KimiK3};
 use typecase::format::{ChatTemplate, Format};
+use typecase::model::{Language, ModelFiles};
 use typecase::request::{ParseOptions, Validation};
 use typecase::tokenizer::{self, EncodeOptions};
 use typecase::value::Arena;
@@ -15,23 +16,18 @@ use typecase::{ChatRequest, Model, Prompt, RenderOptions, Tokens};
 /// Renders requests. Shared between threads as it is.
 #[derive(Debug)]
 pub(crate) struct Renderer {
-    model: Option<Model>,
-    model_name: Option<String>,
-    language: Language,
+    subject: Subject,
     named_tokens: Vec<String>,
     parse_options: ParseOptions,
     render_options: RenderOptions,
     trust: tokenizer::Trust,
 }
 
-/// The prompt language.
+/// What writes the prompts.
 #[derive(Debug)]
-enum Language {
-    /// What the model picks.
-    OfModel,
-    Fixed(Box<dyn Format>),
-    /// By the tools of the request.
-    Templates(ChatTemplates),
+enum Subject {
+    Model(Box<Model>, String),
+    Template(ChatTemplate),
 }
 
 /// A request that was rendered.
@@ -43,47 +39,47 @@ pub(crate) struct Done<'a> {
     pub(crate) format: &'static str,
 }
 
-/// The model in `directory`, else the demo model; and its name.
-pub(crate) fn load(directory: Option<&Path>) -> Result<(Model, String)> {
-    match directory {
-        Some(directory) => Ok((Model::load(directory)?, directory.display().to_string())),
+/// The model in `directory`, else the demo model, without its prompt language; and its name.
+pub(crate) fn open(directory: Option<&Path>) -> Result<(Model, String)> {
+    let (files, name) = match directory {
+        Some(directory) => (ModelFiles::open(directory)?, directory.display().to_string()),
         None => {
             anstream::eprintln!(
                 "note: no --model given; using the demo model: Kimi K3's format with a small vocabulary, whose ids \
                  mean nothing to a real checkpoint"
             );
-            Ok((Model::demo()?, "demo".to_owned()))
+            (ModelFiles::demo(), "demo".to_owned())
         }
-    }
+    };
+    Ok((Model::without_language(files)?, name))
 }
 
 impl Renderer {
     pub(crate) fn new(source: &Source) -> Result<Self> {
-        let (model, model_name) = match (&source.model, &source.template) {
-            (None, Some(_)) => (None, None),
+        let special: TokenNames = source.special.iter().cloned().collect();
+        let mut named_tokens: Vec<String> = source.special.iter().map(|(_, token)| token.clone()).collect();
+        let subject = match (&source.model, &source.template) {
+            (None, Some(file)) => {
+                check_template(source)?;
+                Subject::Template(compile(file, special)?)
+            }
             (directory, _) => {
-                let (model, name) = load(directory.as_deref())?;
-                (Some(model), Some(name))
+                let (model, name) = open(directory.as_deref())?;
+                named_tokens.extend(model.special_tokens().iter().map(|(_, token)| token.clone()));
+                let language = language(source, &model)?;
+                Subject::Model(Box::new(model.with_language(language)?), name)
             }
         };
-        let mut names: TokenNames = model
-            .iter()
-            .flat_map(|model| model.special_tokens().iter().cloned())
-            .collect();
-        for (name, token) in &source.special {
-            names.insert(name, token);
-        }
-        let language = Language::choose(source, model.as_ref(), &names)?;
         let validation = match source.profile {
             Profile::Served => Validation::Strict,
             Profile::Reference => Validation::Shape,
         };
         Ok(Renderer {
-            model,
-            model_name,
-            language,
-            named_tokens: names.iter().map(|(_, token)| token.as_str().to_owned()).collect(),
-            parse_options: ParseOptions::default().validation(validation),
+            subject,
+            named_tokens,
+            parse_options: ParseOptions::default()
+                .validation(validation)
+                .allow_template(source.allow_template),
             render_options: RenderOptions::default().now(source.now.unwrap_or_else(clock::local_time)),
             trust: match source.trust {
                 Trust::Strict => tokenizer::Trust::Strict,
@@ -93,18 +89,23 @@ impl Renderer {
     }
 
     pub(crate) fn model(&self) -> Option<&Model> {
-        self.model.as_ref()
+        match &self.subject {
+            Subject::Model(model, _) => Some(model),
+            Subject::Template(_) => None,
+        }
     }
 
     /// The model, for what makes no sense without ids.
     pub(crate) fn vocabulary(&self) -> Result<&Model> {
-        self.model
-            .as_ref()
+        self.model()
             .context("a template has no token ids: give --model as well")
     }
 
     pub(crate) fn model_name(&self) -> Option<&str> {
-        self.model_name.as_deref()
+        match &self.subject {
+            Subject::Model(_, name) => Some(name),
+            Subject::Template(_) => None,
+        }
     }
 
     /// The tokens that have a name, such as `bos_token`.
@@ -123,20 +124,24 @@ impl Renderer {
         arena: &'a Arena,
     ) -> typecase::Result<(Prompt<'a>, &'static str)> {
         let request = ChatRequest::parse_with(body, arena, &self.parse_options)?;
-        let format: &dyn Format = match (&self.language, &self.model) {
-            (Language::Fixed(format), _) => format.as_ref(),
-            (Language::Templates(templates), _) => templates.choose(request.tools())?,
-            (Language::OfModel, Some(model)) => model.format(&request)?,
-            (Language::OfModel, None) => {
-                return Err(typecase::ErrorKind::NoFormat {
-                    model: "no model".to_owned(),
-                    model_type: None,
-                }
-                .into());
+        let options = &self.render_options;
+        match &self.subject {
+            Subject::Model(model, _) => {
+                let prompt = model.render(&request, options)?;
+                let format = match request.own_template() {
+                    Some(_) => ChatTemplate::NAME,
+                    None => model.format_name().unwrap_or_default(),
+                };
+                Ok((prompt, format))
             }
-        };
-        let prompt = format.render(&request, &self.render_options)?;
-        Ok((prompt, format.name()))
+            Subject::Template(template) => {
+                let own = request.own_template();
+                let own = own.map(|source| ChatTemplate::compile(source, template.token_names().clone()));
+                let own = own.transpose()?;
+                let prompt = own.as_ref().unwrap_or(template).render(&request, options)?;
+                Ok((prompt, ChatTemplate::NAME))
+            }
+        }
     }
 
     /// The prompt of a request with its ids.
@@ -144,70 +149,70 @@ impl Renderer {
         let (prompt, format) = self.prompt(body, arena)?;
         let options = EncodeOptions::new().trust(self.trust).ranges(true);
         let encode = |model: &Model| model.tokenizer().encode_with(&prompt, options);
-        let tokens = self.model.as_ref().map(encode).transpose()?;
+        let tokens = self.model().map(encode).transpose()?;
         Ok(Done { prompt, tokens, format })
     }
 }
 
-impl Language {
-    fn choose(source: &Source, model: Option<&Model>, names: &TokenNames) -> Result<Self> {
-        if let Some(file) = &source.template {
-            if source.format == Some(FormatName::KimiK3) {
-                bail!("--format kimi_k3 is no template: leave --template out");
-            }
-            let name = || file.display().to_string();
-            let text = std::fs::read_to_string(file).with_context(name)?;
-            let template = ChatTemplate::compile(&text, names.clone()).with_context(name)?;
-            return Ok(Language::Fixed(Box::new(template)));
-        }
-        let native = model.is_some_and(|model| model.model_type() == Some("kimi_k3"));
-        let format = match source.format {
-            Some(format) => format,
-            None if source.template_name.is_some() => FormatName::ChatTemplate,
-            None if native => FormatName::KimiK3,
-            None => FormatName::ChatTemplate,
-        };
-        match (format, model) {
-            (FormatName::KimiK3, _) => {
-                if source.template_name.is_some() {
-                    bail!("--format kimi_k3 is no template: leave --template-name out");
-                }
-                Ok(Language::Fixed(Box::new(KimiK3::new(match source.profile {
-                    Profile::Served => kimi_k3::Profile::Served,
-                    Profile::Reference => kimi_k3::Profile::Reference(kimi_k3::Reference::default()),
-                }))))
-            }
-            (FormatName::ChatTemplate, Some(model)) => Self::of_templates(source, model, names),
-            (FormatName::ChatTemplate, None) => bail!("--format chat_template needs a model or a template"),
-        }
+fn check_template(source: &Source) -> Result<()> {
+    if source.format == Some(FormatName::KimiK3) {
+        bail!("--format kimi_k3 is no template: leave --template out");
     }
+    Ok(())
+}
 
-    fn of_templates(source: &Source, model: &Model, names: &TokenNames) -> Result<Self> {
-        let found = model.templates();
-        if let Some(wanted) = &source.template_name {
-            // Of equal names the last counts.
-            let Some(template) = found.iter().rev().find(|template| template.name == *wanted) else {
-                let names: Vec<&str> = found.iter().map(|template| template.name.as_str()).collect();
-                bail!(
-                    "the model has no chat template {wanted:?}; it has {}",
-                    if names.is_empty() {
-                        "none".to_owned()
-                    } else {
-                        names.join(", ")
-                    }
-                );
-            };
-            let template = ChatTemplate::compile(&template.source, names.clone()).with_context(|| wanted.clone())?;
-            return Ok(Language::Fixed(Box::new(template)));
-        }
-        let is_own = source.special.is_empty() && source.format.is_none();
-        if is_own {
-            return Ok(Language::OfModel);
-        }
-        if found.is_empty() {
-            bail!("the model has no chat template");
-        }
-        let sources = found.iter().map(|found| (found.name.as_str(), found.source.as_str()));
-        Ok(Language::Templates(ChatTemplates::compile(sources, names)?))
+fn compile(file: &Path, names: TokenNames) -> Result<ChatTemplate> {
+    let name = || file.display().to_string();
+    let text = std::fs::read_to_string(file).with_context(name)?;
+    ChatTemplate::compile(&text, names).with_context(name)
+}
+
+/// The prompt language that the flags ask for, else the model's own.
+fn language(source: &Source, model: &Model) -> Result<Language> {
+    let mut names: TokenNames = model.special_tokens().iter().cloned().collect();
+    for (name, token) in &source.special {
+        names.insert(name, token);
     }
+    if let Some(file) = &source.template {
+        check_template(source)?;
+        return Ok(Language::template(compile(file, names)?));
+    }
+    if let Some(wanted) = &source.template_name {
+        if source.format == Some(FormatName::KimiK3) {
+            bail!("--format kimi_k3 is no template: leave --template-name out");
+        }
+        return named_template(model, wanted, names);
+    }
+    let own = match (source.format, model.model_type()) {
+        (Some(format), _) => Some(format),
+        (None, Some(KimiK3::NAME)) => Some(FormatName::KimiK3),
+        (None, _) => None,
+    };
+    match own {
+        Some(FormatName::KimiK3) => Ok(Language::Native(Box::new(KimiK3::new(match source.profile {
+            Profile::Served => kimi_k3::Profile::Served,
+            Profile::Reference => kimi_k3::Profile::Reference(kimi_k3::Reference::default()),
+        })))),
+        Some(FormatName::ChatTemplate) if model.templates().is_empty() => bail!("the model has no chat template"),
+        None if model.templates().is_empty() => Ok(Language::Unknown),
+        _ => Ok(Language::Templates(model.compile_templates(&names)?)),
+    }
+}
+
+/// The template of the model that is called `wanted`, for all requests.
+fn named_template(model: &Model, wanted: &str, names: TokenNames) -> Result<Language> {
+    let found = model.templates();
+    // Of equal names the last counts.
+    let Some(template) = found.iter().rev().find(|template| template.name == wanted) else {
+        let known: Vec<&str> = found.iter().map(|template| template.name.as_str()).collect();
+        bail!(
+            "the model has no chat template {wanted:?}; it has {}",
+            if known.is_empty() {
+                "none".to_owned()
+            } else {
+                known.join(", ")
+            }
+        );
+    };
+    Ok(Language::template(template.compile(model.files(), names)?))
 }

@@ -1,23 +1,23 @@
 //! `typecase tokens`.
 
-use crate::args::{Count, Decode, Encode, Explained, Input, Tokens};
+use crate::args::{Count, Decode, Encode, Explained, Input, Source, Tokens};
 use crate::exit::Outcome;
 use crate::input::read;
-use crate::output::{json_line, writer_name};
+use crate::output::{Out, json_line, writer_name};
 use crate::render::refused;
 use crate::renderer::{self, Renderer};
 use crate::view::{CONTROL, FORMAT, NOTE, REQUEST};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use serde::Serialize;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use typecase::prompt::{Prompt, PromptBuilder, Writer};
-use typecase::tokenizer::TokenOrigins;
+use typecase::tokenizer::{EncodeOptions, TokenOrigins, Trust};
 use typecase::value::{Arena, Origin, Text, Value};
 use typecase::{Model, Tokenizer};
 
 pub(crate) fn run(args: &Tokens) -> Result<Outcome> {
-    let out = anstream::stdout();
-    let mut out = BufWriter::new(out.lock());
+    let is_view = matches!(args, Tokens::Encode(args) if args.explain && args.output == Explained::View);
+    let mut out = Out::new(is_view);
     let outcome = match args {
         Tokens::Encode(args) => encode(args, &mut out)?,
         Tokens::Decode(args) => decode(args, &mut out)?,
@@ -28,15 +28,18 @@ pub(crate) fn run(args: &Tokens) -> Result<Outcome> {
 }
 
 /// What is done with the prompt of an input.
-type Use<'u> = dyn FnMut(&Prompt<'_>, &Model) -> Result<()> + 'u;
+type Use<'u> = dyn FnMut(&Prompt<'_>, &Model, Trust) -> Result<()> + 'u;
 
 /// Hands the prompt of `input` to `then`.
-fn with_prompt(input: &Input, renderer: &Renderer, then: &mut Use<'_>) -> Result<Outcome> {
-    let model = renderer.vocabulary()?;
+fn with_prompt(input: &Input, source: &Source, then: &mut Use<'_>) -> Result<Outcome> {
     let mut body = read(&input.file)?;
     let arena = Arena::new();
     if input.text {
-        let text = std::str::from_utf8(&body).with_context(|| input.file.display().to_string())?;
+        let text = std::str::from_utf8(&body).map_err(|err| {
+            let at = err.valid_up_to();
+            anyhow!("{} is no text: the byte at {at} is not UTF-8", input.file.display())
+        })?;
+        let (model, _) = renderer::open(source.model.as_deref())?;
         let mut builder = PromptBuilder::new(Value::None(Origin::COMPUTED), &arena, text.len());
         if input.no_special {
             builder.text(Text::new(text));
@@ -44,40 +47,44 @@ fn with_prompt(input: &Input, renderer: &Renderer, then: &mut Use<'_>) -> Result
             // Whoever runs the command says what the text is, as whoever configures a model.
             builder.configured_control(text);
         }
-        then(&builder.finish(), model)?;
+        then(&builder.finish(), &model, Trust::default())?;
         return Ok(Outcome::Done);
     }
+    let renderer = Renderer::new(source)?;
+    let model = renderer.vocabulary()?;
     match renderer.prompt(&mut body, &arena) {
-        Ok((prompt, _)) => then(&prompt, model)?,
+        Ok((prompt, _)) => then(&prompt, model, renderer.trust())?,
         Err(err) => return refused(err),
     }
     Ok(Outcome::Done)
 }
 
 fn encode(args: &Encode, out: &mut impl Write) -> Result<Outcome> {
-    let renderer = Renderer::new(&args.source)?;
-    with_prompt(&args.input, &renderer, &mut |prompt, model| {
-        let origins = model.explain(prompt, renderer.trust())?;
-        match (args.explain, args.output) {
-            (false, _) => json_line(out, origins.ids()),
-            (true, Explained::Json) => json_line(out, &explained(prompt, &origins, model.tokenizer())),
-            (true, Explained::View) => table(out, prompt, &origins, model.tokenizer()),
+    with_prompt(&args.input, &args.source, &mut |prompt, model, trust| {
+        let tokenizer = model.tokenizer();
+        if !args.explain {
+            let tokens = tokenizer.encode_with(prompt, EncodeOptions::new().trust(trust))?;
+            return json_line(out, tokens.ids());
+        }
+        let origins = model.explain(prompt, trust)?;
+        match args.output {
+            Explained::Json => json_line(out, &explained(prompt, &origins, tokenizer)),
+            Explained::View => table(out, prompt, &origins, tokenizer),
         }
     })
 }
 
 fn count(args: &Count, out: &mut impl Write) -> Result<Outcome> {
-    let renderer = Renderer::new(&args.source)?;
-    with_prompt(&args.input, &renderer, &mut |prompt, model| {
-        let count = model.tokenizer().count(prompt, renderer.trust())?;
+    with_prompt(&args.input, &args.source, &mut |prompt, model, trust| {
+        let count = model.tokenizer().count(prompt, trust)?;
         Ok(writeln!(out, "{count}")?)
     })
 }
 
 fn decode(args: &Decode, out: &mut impl Write) -> Result<Outcome> {
-    let (model, _) = renderer::load(args.model.as_deref())?;
     let input = read(&args.file)?;
     let ids = parse_ids(&input).with_context(|| args.file.display().to_string())?;
+    let (model, _) = renderer::open(args.model.as_deref())?;
     let tokenizer = model.tokenizer();
     let text = if args.skip_special {
         tokenizer.decode_without_special(&ids)
@@ -88,13 +95,19 @@ fn decode(args: &Decode, out: &mut impl Write) -> Result<Outcome> {
         Ok(text) => out.write_all(text.as_bytes())?,
         Err(err) => return refused(err),
     }
+    let unknown: Vec<u32> = ids.into_iter().filter(|id| !tokenizer.has_id(*id)).collect();
+    if let Some(first) = unknown.first() {
+        anstream::eprintln!(
+            "warning: {} of the ids are of no token and were left out, the first {first}",
+            unknown.len()
+        );
+    }
     Ok(Outcome::Done)
 }
 
 /// Reads ids: a JSON array, or numbers with white space or commas between.
 fn parse_ids(input: &[u8]) -> Result<Vec<u32>> {
     let text = std::str::from_utf8(input)?;
-    let is_between = |c: char| c.is_ascii_whitespace() || c == ',';
     let text = text.trim_matches(|c: char| c.is_ascii_whitespace());
     let inner = match text.strip_prefix('[') {
         None => text,
@@ -103,9 +116,17 @@ fn parse_ids(input: &[u8]) -> Result<Vec<u32>> {
             None => bail!("the array of ids does not end"),
         },
     };
-    let ids = inner.split(is_between).filter(|id| !id.is_empty());
-    ids.map(|id| id.parse().with_context(|| format!("no token id: {id:?}")))
-        .collect()
+    let mut ids = Vec::new();
+    for part in inner.split(',') {
+        let before = ids.len();
+        for id in part.split_ascii_whitespace() {
+            ids.push(id.parse().with_context(|| format!("no token id: {id:?}"))?);
+        }
+        if ids.len() == before && inner.contains(',') {
+            bail!("a comma without a token id before or after it");
+        }
+    }
+    Ok(ids)
 }
 
 /// One token, as JSON.
@@ -197,7 +218,7 @@ mod tests {
             assert_eq!(parse_ids(text.as_bytes()).expect("ids"), [1, 2, 3], "{text:?}");
         }
         assert!(parse_ids(b"").expect("none").is_empty());
-        for text in ["[1", "1 -2", "1.5", "x", "4294967296"] {
+        for text in ["[1", "1 -2", "1.5", "x", "4294967296", "1,,2", "[1,]", ",1"] {
             assert!(parse_ids(text.as_bytes()).is_err(), "{text:?}");
         }
     }

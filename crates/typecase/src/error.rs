@@ -99,6 +99,15 @@ pub enum ErrorKind {
         /// The ids it encodes to; none where it was only looked up.
         ids: Vec<u32>,
     },
+    /// A vocabulary lacks a control token of the format that prompts are asked for in.
+    ControlTokenNotRegistered {
+        /// How the token is spelled.
+        token: &'static str,
+        /// The format.
+        format: &'static str,
+        /// Where the model is.
+        model: String,
+    },
     /// A setting in the model's files is not what it has to be.
     ModelSetting {
         /// Its key, with those of the objects it is in.
@@ -188,7 +197,8 @@ pub enum ErrorKind {
         /// Where in the template.
         position: Option<Position>,
     },
-    /// The model has several chat templates, none of which is meant if none is named.
+    /// The model has several chat templates, none of which is meant if none is named. The fault of the client where
+    /// there is one for requests with tools.
     NoDefaultTemplate {
         /// Their names.
         names: Vec<String>,
@@ -289,6 +299,7 @@ impl ErrorKind {
             Self::Encoding { .. } => "encoding",
             Self::PlaceholderQuoted { .. } => "placeholder_quoted",
             Self::PlaceholderNotRegistered { .. } => "placeholder_not_registered",
+            Self::ControlTokenNotRegistered { .. } => "control_token_not_registered",
             Self::ModelSetting { .. } => "model_setting",
         }
     }
@@ -324,6 +335,7 @@ impl ErrorKind {
                 | typecase_jinja::ErrorKind::Unsupported => Fault::Server,
                 _ => Fault::Client,
             },
+            Self::NoDefaultTemplate { names } if names.iter().any(|name| name == "tool_use") => Fault::Client,
             Self::NoDefaultTemplate { .. }
             | Self::NoModelDirectory { .. }
             | Self::ModelFromHub { .. }
@@ -333,6 +345,7 @@ impl ErrorKind {
             | Self::NoVocabulary { .. }
             | Self::Encoding { .. }
             | Self::PlaceholderNotRegistered { .. }
+            | Self::ControlTokenNotRegistered { .. }
             | Self::ModelSetting { .. } => Fault::Server,
         }
     }
@@ -480,6 +493,12 @@ impl fmt::Display for ErrorKind {
                     "the placeholder {token} is not one registered token: it encodes to {ids:?}"
                 )
             }
+            Self::ControlTokenNotRegistered { token, format, model } => {
+                write!(
+                    f,
+                    "{model} cannot be prompted in the format {format}: its vocabulary has no token {token}"
+                )
+            }
             Self::ModelSetting { key, found, expected } => write!(f, "{key} is {found}; expected {expected}"),
             Self::WrongType { found, expected } => write!(f, "expected {expected}, found {found}"),
             Self::MissingField { field } => write!(f, "the field `{field}` is missing"),
@@ -520,11 +539,15 @@ impl fmt::Display for ErrorKind {
                 write!(f, ": {kind}: {message}")
             }
             Self::NoDefaultTemplate { names } => {
+                let tools = match names.iter().any(|name| name == "tool_use") {
+                    true => "the request has no tools, and ",
+                    false => "",
+                };
                 write!(
                     f,
-                    "the model has several chat templates and none is called \"default\": "
-                )?;
-                write!(f, "{}", names.join(", "))
+                    "{tools}of the chat templates of the model none is called \"default\": {}",
+                    names.join(", ")
+                )
             }
             Self::UnknownId { id } => write!(f, "the vocabulary has no token with the id {id}"),
             Self::NoModelDirectory { directory } => write!(f, "{directory} is no directory"),

@@ -6,6 +6,7 @@ mod gguf;
 #[cfg(feature = "hub")]
 mod hub;
 mod hub_failure;
+mod language;
 mod media;
 pub(crate) mod special_tokens;
 mod templates;
@@ -15,16 +16,15 @@ pub use files::ModelFiles;
 #[cfg(feature = "hub")]
 pub use hub::Hub;
 pub use hub_failure::HubFailure;
+pub use language::Language;
 pub use media::ModelMedia;
 pub use templates::NamedTemplate;
 
-use crate::format::chat_template::{ChatTemplate, ChatTemplates};
-use crate::format::{Format, KimiK3, RenderOptions};
-use crate::media::{Anchor, Contract, contract as media_contract};
+use crate::format::{ChatTemplate, Format, RenderOptions};
 use crate::prompt::Prompt;
 use crate::request::ChatRequest;
 use crate::tokenizer::{TokenOrigins, Tokenizer, Tokens, Trust, TurnMarks};
-use crate::{Error, ErrorKind, Result};
+use crate::{ErrorKind, Result};
 use std::path::Path;
 use std::sync::OnceLock;
 use typecase_jinja::value::{Arena, Value};
@@ -36,7 +36,6 @@ pub struct Model {
     config: String,
     model_type: Option<String>,
     architectures: Vec<String>,
-    special_tokens: Vec<(String, String)>,
     templates: Vec<NamedTemplate>,
     stop_ids: Vec<u32>,
     language: Language,
@@ -44,15 +43,6 @@ pub struct Model {
     /// Made when first asked for: only training wants masks.
     turn_marks: OnceLock<TurnMarks>,
     media: Option<ModelMedia>,
-}
-
-/// What the model's prompts are written in.
-#[derive(Debug)]
-enum Language {
-    Native(Box<dyn Format>),
-    Templates(ChatTemplates),
-    /// Neither a native format nor a template: only the vocabulary can be used.
-    Unknown,
 }
 
 const CONFIG: &str = "config.json";
@@ -83,6 +73,17 @@ impl Model {
     /// # Errors
     /// As [`load`](Self::load).
     pub fn from_files(files: ModelFiles) -> Result<Self> {
+        let model = Self::without_language(files)?;
+        let language = model.own_language()?;
+        model.with_language(language)
+    }
+
+    /// Opens a model without its prompt language: no template is compiled, and [`render`](Self::render) refuses all requests.
+    /// For those who bring [another language](Self::with_language), or want the vocabulary alone.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), but for what is wrong with templates.
+    pub fn without_language(files: ModelFiles) -> Result<Self> {
         let config = config_text(&files)?;
         let arena = Arena::new();
         let parsed = files.parse(CONFIG, &config, &arena)?;
@@ -94,55 +95,22 @@ impl Model {
             .map_or(Vec::new(), |names| {
                 names.items().iter().copied().filter_map(text).collect()
             });
-        let special_tokens = special_tokens::named(&files)?;
         let templates = NamedTemplate::find(&files)?;
-        let language = match model_type.as_deref() {
-            Some("kimi_k3") => Language::Native(Box::new(KimiK3::default())),
-            _ if templates.is_empty() => Language::Unknown,
-            _ => {
-                let sources = templates
-                    .iter()
-                    .map(|found| (found.name.as_str(), found.source.as_str()));
-                Language::Templates(ChatTemplates::compile(
-                    sources,
-                    &special_tokens.iter().cloned().collect(),
-                )?)
-            }
-        };
         let tokenizer = Tokenizer::from_files(&files)?;
-        let stop_ids = stop_ids(&files, parsed, &special_tokens, &tokenizer)?;
-        if let (Language::Native(_), Some(contract)) = (&language, model_type.as_deref().and_then(media_contract)) {
-            check_placeholders_are_named(&files, contract, parsed)?;
-        }
+        let stop_ids = stop_ids(&files, parsed, &tokenizer)?;
         let media = ModelMedia::load(&files, parsed, &tokenizer)?;
         Ok(Model {
             files,
             config,
             model_type,
             architectures,
-            special_tokens,
             templates,
             stop_ids,
-            language,
+            language: Language::Unknown,
             tokenizer,
             turn_marks: OnceLock::new(),
             media,
         })
-    }
-
-    /// The format of the prompts of a request: the model's native one, else the template that its tools ask for.
-    ///
-    /// # Errors
-    /// [`ErrorKind::NoFormat`] or [`ErrorKind::NoDefaultTemplate`] (server).
-    pub fn format(&self, request: &ChatRequest<'_>) -> Result<&dyn Format> {
-        match &self.language {
-            Language::Native(format) => Ok(format.as_ref()),
-            Language::Templates(templates) => Ok(templates.choose(request.tools())?),
-            Language::Unknown => Err(Error::new(ErrorKind::NoFormat {
-                model: self.files.name(),
-                model_type: self.model_type.clone(),
-            })),
-        }
     }
 
     /// The name of the prompt language that was picked for the model: of a native format, or `chat_template`; none if only
@@ -154,11 +122,7 @@ impl Model {
     /// # Ok::<(), typecase::Error>(())
     /// ```
     pub fn format_name(&self) -> Option<&'static str> {
-        match &self.language {
-            Language::Native(format) => Some(format.name()),
-            Language::Templates(_) => Some(ChatTemplate::NAME),
-            Language::Unknown => None,
-        }
+        self.language.name()
     }
 
     /// The prompt of a request; by the template that it brings, if it was read with leave to bring one.
@@ -169,7 +133,7 @@ impl Model {
     pub fn render<'a>(&self, request: &ChatRequest<'a>, options: &RenderOptions) -> Result<Prompt<'a>> {
         let own = match request.own_template() {
             Some(source) => {
-                let names = self.special_tokens.iter().cloned().collect();
+                let names = self.special_tokens().iter().cloned().collect();
                 Some(ChatTemplate::compile(source, names)?)
             }
             None => None,
@@ -230,7 +194,7 @@ impl Model {
 
     /// The tokens that the configuration names, which templates may write: `("bos_token", "<s>")`.
     pub fn special_tokens(&self) -> &[(String, String)] {
-        &self.special_tokens
+        self.tokenizer.named_tokens()
     }
 
     /// The chat templates that come with the model.
@@ -276,12 +240,7 @@ fn config_text(files: &ModelFiles) -> Result<String> {
     }
 }
 
-fn stop_ids(
-    files: &ModelFiles,
-    config: Value<'_>,
-    named: &[(String, String)],
-    tokenizer: &Tokenizer,
-) -> Result<Vec<u32>> {
+fn stop_ids(files: &ModelFiles, config: Value<'_>, tokenizer: &Tokenizer) -> Result<Vec<u32>> {
     const GENERATION: &str = "generation_config.json";
     const KEY: &str = "eos_token_id";
     let arena = Arena::new();
@@ -290,43 +249,28 @@ fn stop_ids(
         Some(text) => files.parse(GENERATION, text, &arena)?.lookup(KEY),
         None => None,
     };
-    let id = |value: &Value<'_>| match value {
-        Value::Int(id, _) => u32::try_from(*id).ok(),
-        _ => None,
-    };
-    for value in [generation, config.lookup(KEY)].into_iter().flatten() {
-        let ids: Vec<u32> = match value.as_list() {
-            Some(list) => list.items().iter().filter_map(id).collect(),
-            None => id(&value).into_iter().collect(),
+    for (file, value) in [(GENERATION, generation), (CONFIG, config.lookup(KEY))] {
+        let values = match value {
+            Some(Value::None(_)) | None => continue,
+            Some(Value::List(list)) => list.items().to_vec(),
+            Some(value) => vec![value],
         };
+        let mut ids = Vec::new();
+        for value in values {
+            match value {
+                // -1 and the like say that there is none.
+                Value::Int(id, _) => ids.extend(u32::try_from(id).ok()),
+                found => {
+                    let found = ErrorKind::wrong_type(found, "a token id, or an array of them");
+                    return Err(files.broken(file, format!("{KEY}: {found}")));
+                }
+            }
+        }
         if !ids.is_empty() {
             return Ok(ids);
         }
     }
-    let eos = named.iter().find(|(name, _)| name == "eos_token");
+    let eos = tokenizer.named_tokens().iter().find(|(name, _)| name == "eos_token");
     let id = eos.and_then(|(_, content)| tokenizer.added_tokens().id(content));
     Ok(id.into_iter().collect())
-}
-
-/// `config.json` has to name the id of each placeholder that a native format writes: engines put the media's embeddings
-/// where that id stands, so a prompt with other ids there would be accepted and mean nothing. Whether it is the id is
-/// seen where the [media](ModelMedia) of the model are loaded.
-fn check_placeholders_are_named(files: &ModelFiles, contract: &Contract, config: Value<'_>) -> Result<()> {
-    for item in contract.items {
-        let Anchor::Token {
-            spelling,
-            config_key: Some(key),
-        } = item.anchor
-        else {
-            continue;
-        };
-        let is_id = matches!(config.lookup(key), Some(Value::Int(id, _)) if u32::try_from(id).is_ok());
-        if !is_id {
-            return Err(Error::new(ErrorKind::BrokenModelFile {
-                file: files.path_of(CONFIG),
-                reason: format!("{key} is missing or is no token id; {spelling} has to be that id"),
-            }));
-        }
-    }
-    Ok(())
 }

@@ -10,7 +10,7 @@ pub use chat_template::ChatTemplate;
 pub use kimi_k3::KimiK3;
 
 use crate::error::Result;
-use crate::prompt::Prompt;
+use crate::prompt::{ControlToken, Prompt};
 use crate::request::ChatRequest;
 use std::fmt::Debug;
 pub use typecase_jinja::LocalTime;
@@ -19,6 +19,11 @@ pub use typecase_jinja::LocalTime;
 pub trait Format: Debug + Send + Sync {
     /// Its name, as in `config.json`: `kimi_k3`.
     fn name(&self) -> &'static str;
+
+    /// The control tokens that it writes, each of which a vocabulary must have as one token.
+    fn control_tokens(&self) -> &'static [ControlToken] {
+        &[]
+    }
 
     /// Renders a request.
     ///

@@ -90,8 +90,8 @@ impl ModelFiles {
         })
     }
 
-    /// The demo model's.
-    pub(crate) fn demo() -> Self {
+    /// Those of the [small model](super::Model::demo) that comes with this crate.
+    pub fn demo() -> Self {
         ModelFiles(Place::Embedded(DEMO))
     }
 
@@ -116,7 +116,11 @@ impl ModelFiles {
     /// Whether there is such a file.
     pub fn has(&self, file: &str) -> bool {
         match &self.0 {
-            Place::Directory(directory) => directory.join(file).is_file(),
+            // A link to nothing counts as a file: whoever reads it is told.
+            Place::Directory(directory) => {
+                let path = directory.join(file);
+                path.is_file() || path.is_symlink() && !path.exists()
+            }
             Place::Embedded(files) => files.iter().any(|(name, _)| *name == file),
             Place::Memory { files, .. } => files.iter().any(|(name, _)| name == file),
         }
@@ -137,7 +141,11 @@ impl ModelFiles {
                 None => Err(self.missing(file)),
             },
             Place::Directory(directory) => {
-                std::fs::read_to_string(directory.join(file)).map_err(|err| match err.kind() {
+                let path = directory.join(file);
+                std::fs::read_to_string(&path).map_err(|err| match err.kind() {
+                    std::io::ErrorKind::NotFound if path.is_symlink() => {
+                        self.broken(file, "is a link to a file that is not there".to_owned())
+                    }
                     std::io::ErrorKind::NotFound => self.missing(file),
                     _ => self.broken(file, err.to_string()).caused_by(err),
                 })
@@ -182,9 +190,13 @@ impl ModelFiles {
         Ok(names)
     }
 
-    /// Reads the JSON in `text`, which is that of `file`.
+    /// Reads the JSON object in `text`, which is that of `file`.
     pub(crate) fn parse<'a>(&self, file: &str, text: &str, arena: &'a Arena) -> Result<Value<'a>> {
-        json::parse_str(text, arena).map_err(|err| self.broken(file, err.to_string()).caused_by(err))
+        let value = json::parse_str(text, arena).map_err(|err| self.broken(file, err.to_string()).caused_by(err))?;
+        match value {
+            Value::Dict(_) => Ok(value),
+            found => Err(self.broken(file, ErrorKind::wrong_type(found, "an object").to_string())),
+        }
     }
 
     fn missing(&self, file: &str) -> Error {
@@ -193,7 +205,7 @@ impl ModelFiles {
         })
     }
 
-    fn broken(&self, file: &str, reason: String) -> Error {
+    pub(crate) fn broken(&self, file: &str, reason: String) -> Error {
         Error::new(ErrorKind::BrokenModelFile {
             file: self.path_of(file),
             reason,

@@ -1,76 +1,223 @@
-//! Tokens that a model's configuration names: `bos_token` and the like, which templates may write.
+//! Special tokens that a model's configuration names (`bos_token` and the like, which templates may write) or lists.
+//!
+//! # Source
+//! `_from_pretrained` and `__init__` in `tokenization_utils_base.py` of transformers 5.23.0: what is in
+//! `special_tokens_map.json` replaces what `tokenizer_config.json` says, but only if that has no `added_tokens_decoder`.
 
 use super::ModelFiles;
 use crate::Result;
-use typecase_jinja::value::{Arena, Value};
+use crate::format::chat_template::TOKEN_NAMES;
+use typecase_jinja::value::{Arena, Dict, Value};
 
 /// How every key that names a token ends. `transformers` takes `image_token` and the like too, not only the seven
 /// standard ones.
 const SUFFIX: &str = "_token";
-/// Lists, or maps from more names, of further tokens.
-const EXTRA: &[&str] = &["additional_special_tokens", "extra_special_tokens"];
-/// What is in an earlier file hides the same name in a later one.
-const FILES: &[&str] = &["tokenizer_config.json", "special_tokens_map.json"];
+/// Further tokens: a list, or a map from more names. The second is the older name of the first.
+const EXTRA: &str = "extra_special_tokens";
+const OLD_EXTRA: &str = "additional_special_tokens";
 
-/// The tokens that have a name: `("bos_token", "<s>")`.
-pub(super) fn named(files: &ModelFiles) -> Result<Vec<(String, String)>> {
-    let mut named: Vec<(String, String)> = Vec::new();
-    for file in FILES {
-        with_file(files, file, |config| {
-            let mut add = |name: &str, value: Value<'_>| {
-                if let Some(content) = content(value)
-                    && !named.iter().any(|(known, _)| known == name)
-                {
-                    named.push((name.to_owned(), content.to_owned()));
-                }
-            };
-            let entries = config.as_dict().into_iter().flat_map(|config| config.str_entries());
-            for (name, value) in entries.filter(|(name, _)| name.as_str().ends_with(SUFFIX)) {
-                add(name.as_str(), value);
-            }
-            for extra in EXTRA.iter().filter_map(|key| config.lookup(key)?.as_dict()) {
-                for (name, value) in extra.str_entries() {
-                    add(name.as_str(), value);
-                }
-            }
+const CONFIG: &str = "tokenizer_config.json";
+const MAP: &str = "special_tokens_map.json";
+
+/// A token as configuration gives it: by its spelling, or by its spelling and flags.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ConfiguredToken {
+    pub(crate) content: String,
+    pub(crate) special: bool,
+    pub(crate) lstrip: bool,
+    pub(crate) rstrip: bool,
+    pub(crate) single_word: bool,
+    pub(crate) normalized: bool,
+}
+
+/// A name and its token.
+#[derive(Clone, Debug)]
+struct Named {
+    name: String,
+    /// `None` where the configuration says that there is none.
+    token: Option<ConfiguredToken>,
+    origin: Origin,
+}
+
+/// Who gives a name its token. In this order tokens without a standard name are added to a vocabulary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Origin {
+    Class,
+    Map,
+    Config,
+}
+
+/// The special tokens of a model.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SpecialTokens {
+    named: Vec<Named>,
+    /// Tokens without a name; `None` where nothing is said of them.
+    extra: Option<Vec<ConfiguredToken>>,
+}
+
+impl ConfiguredToken {
+    /// A special token that is found by its spelling alone.
+    pub(crate) fn special(content: impl Into<String>) -> Self {
+        ConfiguredToken {
+            content: content.into(),
+            special: true,
+            lstrip: false,
+            rstrip: false,
+            single_word: false,
+            normalized: false,
+        }
+    }
+
+    /// What an entry of a configuration says. `special`: whatever its flags are.
+    pub(crate) fn read(token: Value<'_>, special: bool) -> Option<Self> {
+        if let Some(content) = token.as_str() {
+            return Some(Self::special(content));
+        }
+        let flag = |name: &str| match token.lookup(name) {
+            Some(Value::Bool(flag, _)) => Some(flag),
+            _ => None,
+        };
+        let special = special || flag("special").unwrap_or(false);
+        Some(ConfiguredToken {
+            content: token.lookup("content")?.as_str()?.to_owned(),
+            special,
+            lstrip: flag("lstrip").unwrap_or(false),
+            rstrip: flag("rstrip").unwrap_or(false),
+            single_word: flag("single_word").unwrap_or(false),
+            normalized: flag("normalized").unwrap_or(!special),
+        })
+    }
+}
+
+impl SpecialTokens {
+    /// Those that `files` configure.
+    pub(crate) fn read(files: &ModelFiles) -> Result<Self> {
+        let mut tokens = SpecialTokens::default();
+        let mut is_complete = false;
+        with_file(files, CONFIG, |config| {
+            is_complete = config.get("added_tokens_decoder").is_some();
+            tokens.read_names(config, Origin::Config);
+            let is_said = |list: &Value<'_>| list.as_list().is_some_and(|list| !list.is_empty());
+            let extra = config.get(EXTRA).filter(is_said).or_else(|| config.get(OLD_EXTRA));
+            tokens.extra = extra.or_else(|| config.get(EXTRA)).and_then(token_list);
         })?;
+        if !is_complete {
+            with_file(files, MAP, |map| {
+                tokens.read_names(map, Origin::Map);
+                let more = map.get(EXTRA).and_then(token_list);
+                match (&mut tokens.extra, more) {
+                    (Some(extra), Some(more)) => {
+                        let is_new = |token: &ConfiguredToken| !extra.contains(token);
+                        let more: Vec<_> = more.into_iter().filter(is_new).collect();
+                        extra.extend(more);
+                    }
+                    (extra @ None, more) => *extra = more.or_else(|| map.get(OLD_EXTRA).and_then(token_list)),
+                    (Some(_), None) => {}
+                }
+            })?;
+        }
+        Ok(tokens)
     }
-    Ok(named)
-}
 
-/// The spellings of all tokens that are named or listed, each once.
-#[cfg(feature = "huggingface")]
-pub(crate) fn contents(files: &ModelFiles) -> Result<Vec<String>> {
-    let mut contents: Vec<String> = named(files)?.into_iter().map(|(_, content)| content).collect();
-    for file in FILES {
-        with_file(files, file, |config| {
-            for list in EXTRA.iter().filter_map(|key| config.lookup(key)?.as_list()) {
-                contents.extend(
-                    list.items()
-                        .iter()
-                        .filter_map(|token| content(*token))
-                        .map(str::to_owned),
-                );
+    /// Reads the names of a file. The second one replaces standard names only.
+    fn read_names(&mut self, file: &Dict<'_>, origin: Origin) {
+        let is_map = origin == Origin::Map;
+        let is_kept = |tokens: &Self, name: &str| is_map && !TOKEN_NAMES.contains(&name) && tokens.is_said(name);
+        for (name, value) in file.str_entries().filter(|(name, _)| name.as_str().ends_with(SUFFIX)) {
+            let (name, token) = (name.as_str(), ConfiguredToken::read(value, is_map));
+            if (value.is_none() || token.is_some()) && !is_kept(self, name) {
+                self.set(name, token, origin);
             }
-        })?;
+        }
+        for extra in [OLD_EXTRA, EXTRA].iter().filter_map(|key| file.get(key)?.as_dict()) {
+            for (name, value) in extra.str_entries() {
+                self.set(name.as_str(), ConfiguredToken::read(value, is_map), origin);
+            }
+        }
     }
-    let mut seen = std::collections::HashSet::new();
-    contents.retain(|content| seen.insert(content.clone()));
-    Ok(contents)
+
+    fn is_said(&self, name: &str) -> bool {
+        self.named.iter().any(|known| known.name == name)
+    }
+
+    fn set(&mut self, name: &str, token: Option<ConfiguredToken>, origin: Origin) {
+        let name = name.to_owned();
+        let named = Named { name, token, origin };
+        match self.named.iter_mut().find(|known| known.name == named.name) {
+            Some(known) => *known = named,
+            None => self.named.push(named),
+        }
+    }
+
+    /// Names `token`, unless the configuration says what `name` is, or that it is nothing.
+    pub(crate) fn default_name(&mut self, name: &str, token: &str) {
+        if !self.is_said(name) {
+            self.set(name, Some(ConfiguredToken::special(token)), Origin::Class);
+        }
+    }
+
+    /// Lists `tokens`, unless the configuration lists some.
+    #[cfg(feature = "huggingface")]
+    pub(crate) fn default_extra(&mut self, tokens: &[&str]) {
+        let tokens = || tokens.iter().map(|token| ConfiguredToken::special(*token)).collect();
+        self.extra.get_or_insert_with(tokens);
+    }
+
+    /// The spelling of the token `name`.
+    #[cfg(feature = "huggingface")]
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        let named = self.named.iter().find(|known| known.name == name)?;
+        named.token.as_ref().map(|token| token.content.as_str())
+    }
+
+    /// Whether a token that has a name is spelled so.
+    #[cfg(feature = "huggingface")]
+    pub(crate) fn names(&self, content: &str) -> bool {
+        let tokens = self.named.iter().filter_map(|named| named.token.as_ref());
+        tokens.into_iter().any(|token| token.content == content)
+    }
+
+    /// The tokens that have a name: `("bos_token", "<s>")`.
+    pub(crate) fn into_named(self) -> Vec<(String, String)> {
+        let named = self.named.into_iter();
+        named
+            .filter_map(|named| Some((named.name, named.token?.content)))
+            .collect()
+    }
+
+    /// All of them, each spelling once: those with a standard name first, as transformers adds them to a vocabulary that
+    /// lacks them.
+    #[cfg(feature = "huggingface")]
+    pub(crate) fn all(&self) -> Vec<ConfiguredToken> {
+        let place = |name: &str| TOKEN_NAMES.iter().position(|standard| *standard == name);
+        let mut named: Vec<&Named> = self.named.iter().collect();
+        named.sort_by_key(|named| (place(&named.name).unwrap_or(TOKEN_NAMES.len()), named.origin));
+        let named = named.into_iter().filter_map(|named| {
+            // Whatever its flags say.
+            let token = named.token.clone()?;
+            Some(ConfiguredToken { special: true, ..token })
+        });
+        let mut all: Vec<ConfiguredToken> = Vec::new();
+        for token in named.chain(self.extra.iter().flatten().cloned()) {
+            if !all.iter().any(|known| known.content == token.content) {
+                all.push(token);
+            }
+        }
+        all
+    }
 }
 
-/// A token is given by its spelling, or by its spelling and flags.
-fn content(value: Value<'_>) -> Option<&str> {
-    match value.as_str() {
-        Some(content) => Some(content),
-        None => value.lookup("content")?.as_str(),
-    }
+fn token_list(list: Value<'_>) -> Option<Vec<ConfiguredToken>> {
+    let tokens = list.as_list()?.items().iter();
+    Some(tokens.filter_map(|token| ConfiguredToken::read(*token, true)).collect())
 }
 
-fn with_file(files: &ModelFiles, file: &str, read: impl FnOnce(Value<'_>)) -> Result<()> {
+fn with_file(files: &ModelFiles, file: &str, read: impl FnOnce(&Dict<'_>)) -> Result<()> {
     if let Some(text) = files.read_optional(file)? {
         let arena = Arena::new();
-        read(files.parse(file, &text, &arena)?);
+        if let Some(config) = files.parse(file, &text, &arena)?.as_dict() {
+            read(config);
+        }
     }
     Ok(())
 }

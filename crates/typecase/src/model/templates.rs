@@ -1,12 +1,12 @@
 //! Chat templates that come with a model, and where each is from.
 //!
 //! `chat_template.jinja` and the files of `additional_chat_templates/` come first; only where there are none,
-//! `chat_template` in `tokenizer_config.json`, a text or a list of names and texts; then `chat_template.json` and
+//! `chat_template` in `tokenizer_config.json`, a text, or names and texts as a list or a map; then `chat_template.json` and
 //! `processor_config.json`, where processors had theirs. This is the order of `transformers` 5.
 
 use super::ModelFiles;
-use crate::{Error, ErrorKind, Result};
-use typecase_jinja::value::Arena;
+use crate::{ErrorKind, Result};
+use typecase_jinja::value::{Arena, Value};
 
 /// One template of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,23 +45,34 @@ impl NamedTemplate {
             let Some(value) = files.parse(file, &text, &arena)?.lookup("chat_template") else {
                 continue;
             };
-            if let Some(source) = value.as_str() {
-                templates.push(template(DEFAULT, source.to_owned(), file));
-            }
-            for entry in value.as_list().map_or(&[][..], |list| list.items()) {
-                let text = |key: &str| entry.lookup(key).and_then(|text| text.as_str());
-                match (text("name"), text("template")) {
-                    (Some(name), Some(source)) => templates.push(template(name, source.to_owned(), file)),
-                    _ => {
-                        return Err(Error::new(ErrorKind::BrokenModelFile {
-                            file: files.path_of(file),
-                            reason: "an entry of the list chat_template lacks its name or its template".to_owned(),
-                        }));
-                    }
-                }
+            templates = in_config(value).map_err(|reason| files.broken(file, format!("chat_template: {reason}")))?;
+            for template in &mut templates {
+                template.file = file.to_owned();
             }
         }
         Ok(templates)
+    }
+}
+
+/// The templates that a value of `chat_template` holds: one, a list of names and templates, or a map from names.
+fn in_config(value: Value<'_>) -> std::result::Result<Vec<NamedTemplate>, String> {
+    let named = |name: &str, source: Value<'_>| match source.as_str() {
+        Some(source) => Ok(template(name, source.to_owned(), "")),
+        None => Err(format!("{name}: {}", ErrorKind::wrong_type(source, "a template"))),
+    };
+    match value {
+        Value::None(_) => Ok(Vec::new()),
+        Value::Str(source) => Ok(vec![template(DEFAULT, source.as_str().to_owned(), "")]),
+        Value::Dict(map) => (map.str_entries())
+            .map(|(name, source)| named(name.as_str(), source))
+            .collect(),
+        Value::List(list) => (list.items().iter())
+            .map(|entry| match (entry.lookup("name"), entry.lookup("template")) {
+                (Some(Value::Str(name)), Some(source)) => named(name.as_str(), source),
+                _ => Err("an entry of the list lacks its name or its template".to_owned()),
+            })
+            .collect(),
+        found => Err(ErrorKind::wrong_type(found, "a template, a list or a map of some").to_string()),
     }
 }
 

@@ -136,7 +136,7 @@ impl<'a> PromptBuilder<'a> {
 
     /// Notes what a client should know.
     pub fn warn(&mut self, warning: Warning) {
-        self.prompt.warnings.push(warning);
+        self.prompt.warn(warning);
     }
 
     /// The prompt.

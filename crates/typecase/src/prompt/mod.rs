@@ -91,6 +91,10 @@ impl<'a> Prompt<'a> {
         &self.warnings
     }
 
+    pub(crate) fn warn(&mut self, warning: Warning) {
+        self.warnings.push(warning);
+    }
+
     /// Leaves the memory of the text and its runs to the next prompt of a request that is read with the same arena: for servers,
     /// which keep the arena from request to request.
     pub fn recycle(self) {

@@ -3,7 +3,7 @@
 use std::fmt;
 use typecase_jinja::value::Path;
 
-/// Something in the request that the format could not take as it is. Nothing of it was lost.
+/// Something in the request that the format could not take as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     /// Where in the request.
@@ -20,6 +20,8 @@ pub enum WarningKind {
     ArgumentsVerbatim,
     /// A tool result belongs to no call of the last assistant message, so the results stay in the order they came in.
     ResultsUnordered,
+    /// A keyword argument that no request may give, such as `bos_token` or `messages`, was passed over.
+    KeywordPassedOver,
 }
 
 impl WarningKind {
@@ -28,6 +30,7 @@ impl WarningKind {
         match self {
             WarningKind::ArgumentsVerbatim => "arguments_verbatim",
             WarningKind::ResultsUnordered => "results_unordered",
+            WarningKind::KeywordPassedOver => "keyword_passed_over",
         }
     }
 }
@@ -39,6 +42,7 @@ impl fmt::Display for WarningKind {
             WarningKind::ResultsUnordered => {
                 "the result belongs to no call, so the tool results stay in the order they came in"
             }
+            WarningKind::KeywordPassedOver => "no request may set this for a chat template, and it was passed over",
         })
     }
 }

@@ -56,6 +56,8 @@ use vocabulary::{Piece, Vocabulary};
 pub struct Tokenizer {
     vocabulary: Box<dyn Vocabulary>,
     added_tokens: AddedTokens,
+    named_tokens: Vec<(String, String)>,
+    file: &'static str,
     cache: Cache,
 }
 
@@ -142,10 +144,17 @@ impl Tokenizer {
         }))
     }
 
-    fn new(vocabulary: Box<dyn Vocabulary>, added_tokens: AddedTokens) -> Self {
+    fn new(
+        vocabulary: Box<dyn Vocabulary>,
+        added_tokens: AddedTokens,
+        named_tokens: Vec<(String, String)>,
+        file: &'static str,
+    ) -> Self {
         let tokenizer = Tokenizer {
             vocabulary,
             added_tokens,
+            named_tokens,
+            file,
             cache: Cache::new(DEFAULT_CACHE_BYTES),
         };
         // The first call builds tables (0.1 to 0.3 s for a vocabulary of 150,000), which no request should wait for.
@@ -365,6 +374,22 @@ impl Tokenizer {
     /// The bytes that `id` stands for, where tokens are bytes. They need not be whole characters.
     pub fn token_bytes(&self, id: u32) -> Option<&[u8]> {
         self.vocabulary.token_bytes(id)
+    }
+
+    /// The tokens that have a name, which templates may write: `("bos_token", "<s>")`. As the configuration names them, or
+    /// else the class of tokenizer.
+    pub fn named_tokens(&self) -> &[(String, String)] {
+        &self.named_tokens
+    }
+
+    /// Whether `id` is that of a token. Models have more outputs than tokens; [`decode`](Self::decode) leaves others out.
+    pub fn has_id(&self, id: u32) -> bool {
+        self.added_tokens.by_id(id).is_some() || self.vocabulary.has_id(id)
+    }
+
+    /// The file that the vocabulary was read from: `tokenizer.json`, `tiktoken.model` or `tekken.json`.
+    pub fn file(&self) -> &'static str {
+        self.file
     }
 
     /// The added tokens: control tokens and others that are found in text before it is encoded.

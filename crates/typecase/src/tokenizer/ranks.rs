@@ -97,6 +97,10 @@ impl Vocabulary for Ranks {
         self.bytes.token(id)
     }
 
+    fn has_id(&self, id: u32) -> bool {
+        self.bytes.token(id).is_some()
+    }
+
     fn decode(&self, ids: &[u32], skip_special: bool, added_tokens: &AddedTokens) -> Result<String> {
         let mut bytes = Vec::with_capacity(ids.len() * 4);
         for &id in ids {

@@ -8,6 +8,7 @@ use super::Tokenizer;
 use super::added_tokens::{AddedToken, AddedTokens};
 use super::ranks::Ranks;
 use crate::model::ModelFiles;
+use crate::model::special_tokens::SpecialTokens;
 use crate::{Error, ErrorKind, Result};
 use serde::Deserialize;
 
@@ -67,6 +68,17 @@ const UNNAMED: &[&str] = &[
     "[TOOL_CONTENT]",
 ];
 
+/// What the special tokens are called where no other file says so.
+///
+/// # Source
+/// `SpecialTokens` in `tokens/tokenizers/base.py` of mistral-common 1.13.1.
+const NAMED: &[(&str, &str)] = &[
+    ("unk_token", "<unk>"),
+    ("bos_token", "<s>"),
+    ("eos_token", "</s>"),
+    ("pad_token", "<pad>"),
+];
+
 /// Reads `tekken.json`.
 pub(super) fn load(files: &ModelFiles) -> Result<Tokenizer> {
     let broken = |reason: String| {
@@ -115,5 +127,16 @@ pub(super) fn load(files: &ModelFiles) -> Result<Tokenizer> {
         .map(|(content, id)| AddedToken::exact(id, content))
         .collect();
     let vocabulary = Ranks::new(&ranks, &file.config.pattern, special as u32, &added, false).map_err(broken)?;
-    Ok(Tokenizer::new(Box::new(vocabulary), AddedTokens::new(added)))
+    let mut named = SpecialTokens::read(files)?;
+    for (name, token) in NAMED {
+        if added.iter().any(|added| added.content == *token) {
+            named.default_name(name, token);
+        }
+    }
+    Ok(Tokenizer::new(
+        Box::new(vocabulary),
+        AddedTokens::new(added),
+        named.into_named(),
+        FILE,
+    ))
 }

@@ -9,6 +9,7 @@ use super::Tokenizer;
 use super::added_tokens::{AddedToken, AddedTokens};
 use super::ranks::Ranks;
 use crate::model::ModelFiles;
+use crate::model::special_tokens::SpecialTokens;
 use crate::{Error, ErrorKind, Result};
 use fastokens::{KIMI_PATTERN, KIMI_RESERVED_SPECIAL_TOKENS};
 use std::collections::HashMap;
@@ -51,7 +52,13 @@ pub(super) fn load(files: &ModelFiles) -> Result<Tokenizer> {
     }
     let window = special_window(config, ranks.len() as u32);
     let vocabulary = Ranks::new(&ranks, KIMI_PATTERN, 0, &window, true).map_err(broken)?;
-    Ok(Tokenizer::new(Box::new(vocabulary), AddedTokens::new(window)))
+    let named = SpecialTokens::read(files)?.into_named();
+    Ok(Tokenizer::new(
+        Box::new(vocabulary),
+        AddedTokens::new(window),
+        named,
+        FILE,
+    ))
 }
 
 fn is_kimi(config: Value<'_>) -> bool {

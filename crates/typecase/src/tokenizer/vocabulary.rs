@@ -47,6 +47,9 @@ pub(super) trait Vocabulary: Debug + Send + Sync {
     /// The bytes of a token, for vocabularies whose tokens are bytes.
     fn token_bytes(&self, id: u32) -> Option<&[u8]>;
 
+    /// Whether there is a token with this id.
+    fn has_id(&self, id: u32) -> bool;
+
     /// The text of `ids`.
     fn decode(&self, ids: &[u32], skip_special: bool, added_tokens: &AddedTokens) -> Result<String>;
 

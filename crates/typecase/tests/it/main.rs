@@ -14,4 +14,5 @@ mod oracle;
 mod origins;
 mod sanitized;
 mod tiktoken;
+mod tokenizer_classes;
 mod vocabularies;

@@ -152,3 +152,130 @@ fn a_template_of_the_request_needs_leave() {
     let prompt = model.render(&request, &Default::default()).expect("a prompt");
     assert_eq!(prompt.text(), "<Hi>");
 }
+
+#[test]
+fn files_that_are_json_of_another_shape_are_named() {
+    for (name, file, text) in [
+        ("a-list", "config.json", "[]"),
+        ("a-number", "tokenizer_config.json", "1"),
+        ("a-list-too", "generation_config.json", "[1, 2]"),
+        ("a-text", "generation_config.json", r#"{"eos_token_id": "abc"}"#),
+        ("a-null", "generation_config.json", r#"{"eos_token_id": [1, null]}"#),
+        ("a-map", "special_tokens_map.json", "[]"),
+        ("a-template", "chat_template.json", r#"{"chat_template": 5}"#),
+        (
+            "templates",
+            "chat_template.json",
+            r#"{"chat_template": [{"name": "default"}]}"#,
+        ),
+        (
+            "template-map",
+            "chat_template.json",
+            r#"{"chat_template": {"default": 1}}"#,
+        ),
+    ] {
+        // Only without added_tokens_decoder is the map looked at; so a vocabulary that has none of its own is taken.
+        let error = match file {
+            "special_tokens_map.json" => in_memory(&[(file, text)]).map(drop).expect_err(name),
+            _ => refused(name, &[(file, Some(text))]),
+        };
+        assert!(
+            matches!(error.kind(), ErrorKind::BrokenModelFile { file: named, .. } if named.contains(file)),
+            "{name}: {error}"
+        );
+    }
+}
+
+/// A model of bytes with these files.
+fn in_memory(files: &[(&str, &str)]) -> typecase::Result<Model> {
+    let alphabet = ('!'..='~')
+        .chain('¡'..='¬')
+        .chain('®'..='ÿ')
+        .chain('\u{100}'..='\u{143}');
+    let vocabulary: serde_json::Map<String, serde_json::Value> =
+        alphabet.enumerate().map(|(id, c)| (c.to_string(), id.into())).collect();
+    let step =
+        serde_json::json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true});
+    let tokenizer = serde_json::json!({"version": "1.0", "added_tokens": [], "normalizer": null, "pre_tokenizer": step,
+        "decoder": step, "model": {"type": "BPE", "vocab": vocabulary, "merges": []}});
+    let own = [("tokenizer.json".to_owned(), tokenizer.to_string())];
+    let files = files
+        .iter()
+        .map(|(file, text)| ((*file).to_owned(), (*text).to_owned()));
+    Model::from_files(typecase::model::ModelFiles::in_memory(
+        "bytes",
+        own.into_iter().chain(files),
+    ))
+}
+
+#[test]
+fn templates_may_be_a_map_and_ids_that_say_none_are_none() {
+    let config = r#"{"chat_template": {"default": "D{{ eos_token }}", "tool_use": "T"}, "eos_token": "!"}"#;
+    let model = in_memory(&[
+        ("tokenizer_config.json", config),
+        ("generation_config.json", r#"{"eos_token_id": -1}"#),
+        ("config.json", r#"{"eos_token_id": null}"#),
+    ])
+    .expect("loads");
+    let names: Vec<&str> = model
+        .templates()
+        .iter()
+        .map(|template| template.name.as_str())
+        .collect();
+    assert_eq!(names, ["default", "tool_use"]);
+    assert_eq!(model.stop_ids(), [0]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_nothing_is_a_broken_file() {
+    for file in [
+        "generation_config.json",
+        "tokenizer.json",
+        "chat_template.jinja",
+        "config.json",
+    ] {
+        let directory = directory("dangling", &[]);
+        let _was_there = std::fs::remove_file(directory.join(file));
+        std::os::unix::fs::symlink("no-such-blob", directory.join(file)).expect("linked");
+        // Kimi's vocabulary is found first, so nobody asks for the other one.
+        if file == "tokenizer.json" {
+            std::fs::remove_file(directory.join("tiktoken.model")).expect("removed");
+        }
+        let error = Model::load(&directory).expect_err("is refused");
+        assert!(
+            matches!(error.kind(), ErrorKind::BrokenModelFile { file: named, reason }
+                if named.ends_with(file) && reason.contains("link")),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn tekken_alone_has_its_tokens_named() {
+    let data = crate::oracle::repository().join(".cache/vocabularies/mistral_common/mistral_common/data");
+    let file = data.join("tekken_240911.json");
+    if !file.exists() {
+        eprintln!("skipped: no tekken.json in {}", data.display());
+        return;
+    }
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tekken-model");
+    std::fs::create_dir_all(&directory).expect("a directory");
+    std::fs::copy(&file, directory.join("tekken.json")).expect("a copy");
+    let template = "{{ bos_token }}[INST]{{ messages[0].content }}[/INST]{{ eos_token }}";
+    std::fs::write(directory.join("chat_template.jinja"), template).expect("written");
+    let model = Model::load(&directory).expect("loads");
+    assert_eq!(model.stop_ids(), [2]);
+    let arena = typecase::value::Arena::new();
+    let mut body = br#"{"messages": [{"role": "user", "content": "</s>"}]}"#.to_vec();
+    let request = typecase::ChatRequest::parse(&mut body, &arena).expect("a request");
+    let prompt = model.render(&request, &Default::default()).expect("renders");
+    assert_eq!(prompt.text(), "<s>[INST]</s>[/INST]</s>");
+    let ids = model.encode(&prompt).expect("ids").into_ids();
+    assert_eq!((ids.first(), ids.last()), (Some(&1), Some(&2)));
+    assert_eq!(
+        ids.iter().filter(|id| **id == 2).count(),
+        1,
+        "what the request spells is text"
+    );
+}

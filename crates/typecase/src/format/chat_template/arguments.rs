@@ -21,8 +21,8 @@ pub struct Arguments<'a> {
     pub continue_final_message: Value<'a>,
     /// `**kwargs`
     pub kwargs: Option<&'a Dict<'a>>,
-    /// Whether `kwargs` may replace the named tokens of the model, `bos_token` and the like, as those of the caller of
-    /// `apply_chat_template` may. Those of a request may not: what a client sends is no control token.
+    /// Whether `kwargs` may replace the named tokens of the model, `bos_token`, `image_token` and the like, as those of the
+    /// caller of `apply_chat_template` may. Those of a request may not: what a client sends is no control token.
     pub kwargs_name_tokens: bool,
     /// The `reasoning_effort` of the request, which is one of the variables unless `kwargs` has it.
     pub reasoning_effort: Option<Value<'a>>,
@@ -159,6 +159,22 @@ impl<'a> Arguments<'a> {
         Ok(self.documents)
     }
 
+    /// Whether no keyword argument of this name reaches the template.
+    fn is_taken(&self, name: &str, token_names: &TokenNames) -> bool {
+        let is_token = || TOKEN_NAMES.contains(&name) || token_names.iter().any(|(token, _)| token == name);
+        TAKEN.binary_search(&name).is_ok() || !self.kwargs_name_tokens && is_token()
+    }
+
+    /// The keyword arguments that reach no template.
+    pub(super) fn passed_over<'v>(&'v self, token_names: &'v TokenNames) -> impl Iterator<Item = &'a str> + 'v {
+        let names = self
+            .kwargs
+            .into_iter()
+            .flat_map(Dict::str_entries)
+            .map(|(name, _)| name.as_str());
+        names.filter(|name| self.is_taken(name, token_names))
+    }
+
     /// Adds the variables that are keyword arguments: the named tokens of the model, and what is given beside them. No
     /// name is added twice.
     pub(super) fn keywords<'v>(&self, token_names: &'v TokenNames, variables: &mut Vec<(Value<'v>, Value<'v>)>)
@@ -166,8 +182,7 @@ impl<'a> Arguments<'a> {
         'a: 'v,
     {
         let kwargs = self.kwargs.map_or(&[][..], Dict::entries);
-        let is_taken =
-            |name: &str| TAKEN.binary_search(&name).is_ok() || !self.kwargs_name_tokens && TOKEN_NAMES.contains(&name);
+        let is_taken = |name: &str| self.is_taken(name, token_names);
         let is_given = |name: &str| !is_taken(name) && self.kwargs.is_some_and(|kwargs| kwargs.get(name).is_some());
         variables.reserve(token_names.len() + kwargs.len() + 1);
         for (name, token) in token_names.iter() {

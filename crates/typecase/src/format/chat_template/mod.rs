@@ -11,6 +11,9 @@
 //!    model ([`TokenNames`]), and the keyword arguments of the request, which come before the tokens (`arguments`).
 //! 5. What it writes is the prompt; a continued one is cut where the tag came out.
 //!
+//! A keyword argument of a request replaces no named token and no argument of `apply_chat_template` (`messages`, `tools`,
+//! `chat_template`, `tokenize`, ...): it is passed over, with a [warning](crate::prompt::WarningKind::KeywordPassedOver).
+//!
 //! # The prompt
 //! One segment of the policy [`Trusted`](crate::prompt::SpecialTokens::Trusted): a special token counts only where all
 //! of its bytes were written by the template or are one of the named tokens. Values are read in place; the request is
@@ -38,10 +41,10 @@ pub use typecase_jinja::Meta;
 
 use super::{Format, RenderOptions};
 use crate::error::Result;
-use crate::prompt::{Prompt, Rendered, Writer};
+use crate::prompt::{Prompt, Rendered, Warning, WarningKind, Writer};
 use crate::request::ChatRequest;
 use std::sync::Arc;
-use typecase_jinja::value::{Arena, Origin, Run, Value};
+use typecase_jinja::value::{Arena, Origin, Path, Run, Value};
 use typecase_jinja::{Options, Template};
 
 /// Units of work that a template may spend on a request of no size: well under a second.
@@ -85,6 +88,11 @@ impl ChatTemplate {
             template: Arc::new(Template::compile(source)?),
             token_names,
         })
+    }
+
+    /// The named tokens that it was compiled with.
+    pub fn token_names(&self) -> &TokenNames {
+        &self.token_names
     }
 
     /// What the template reads and writes.
@@ -168,6 +176,13 @@ impl Format for ChatTemplate {
 
     fn render<'a>(&self, request: &ChatRequest<'a>, options: &RenderOptions) -> Result<Prompt<'a>> {
         let arguments = Arguments::from_request(request);
-        self.render_arguments(&arguments, request.value(), request.arena(), options)
+        let mut prompt = self.render_arguments(&arguments, request.value(), request.arena(), options)?;
+        for name in arguments.passed_over(&self.token_names) {
+            prompt.warn(Warning {
+                path: Path::root().within(name).within("chat_template_kwargs"),
+                kind: WarningKind::KeywordPassedOver,
+            });
+        }
+        Ok(prompt)
     }
 }

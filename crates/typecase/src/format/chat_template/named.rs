@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use typecase_jinja::value::Value;
 
 /// The chat templates of a model: one, or several with names, as `tokenizer_config.json` may hold.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ChatTemplates {
     /// In the order of the configuration. A single template has the name `default`.
     templates: Vec<(String, ChatTemplate)>,
@@ -32,15 +32,19 @@ impl ChatTemplates {
         sources: impl IntoIterator<Item = (&'s str, &'s str)>,
         token_names: &TokenNames,
     ) -> Result<Self> {
-        let mut templates: Vec<(String, ChatTemplate)> = Vec::new();
+        let mut templates = ChatTemplates::default();
         for (name, source) in sources {
-            let template = ChatTemplate::compile(source, token_names.clone())?;
-            match templates.iter_mut().find(|(known, _)| known == name) {
-                Some(known) => known.1 = template,
-                None => templates.push((name.to_owned(), template)),
-            }
+            templates.insert(name, ChatTemplate::compile(source, token_names.clone())?);
         }
-        Ok(ChatTemplates { templates })
+        Ok(templates)
+    }
+
+    /// Adds a template, in the place of the one that had its name.
+    pub fn insert(&mut self, name: &str, template: ChatTemplate) {
+        match self.templates.iter_mut().find(|(known, _)| known == name) {
+            Some(known) => known.1 = template,
+            None => self.templates.push((name.to_owned(), template)),
+        }
     }
 
     /// The template called `name`.
@@ -55,7 +59,7 @@ impl ChatTemplates {
     /// empty list counts as tools, `null` does not.
     ///
     /// # Errors
-    /// A server fault if there is no `default`.
+    /// [`ErrorKind::NoDefaultTemplate`] if there is no `default`.
     ///
     /// # Source
     /// `get_chat_template` in `tokenization_utils_base.py` of transformers 5.23.0.

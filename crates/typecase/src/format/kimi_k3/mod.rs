@@ -14,7 +14,7 @@ mod tests;
 
 use super::{Format, RenderOptions};
 use crate::error::Result;
-use crate::prompt::Prompt;
+use crate::prompt::{ControlToken, Prompt};
 use crate::request::ChatRequest;
 
 /// The Kimi K3 format. Default: the [`Profile::Served`] profile.
@@ -72,6 +72,9 @@ pub enum Entry {
 }
 
 impl KimiK3 {
+    /// The name of the format, which is the `model_type` of its models.
+    pub const NAME: &'static str = "kimi_k3";
+
     /// The format with the profile given.
     pub fn new(profile: Profile) -> Self {
         KimiK3 { profile }
@@ -85,7 +88,11 @@ impl KimiK3 {
 
 impl Format for KimiK3 {
     fn name(&self) -> &'static str {
-        "kimi_k3"
+        Self::NAME
+    }
+
+    fn control_tokens(&self) -> &'static [ControlToken] {
+        xtml::CONTROL_TOKENS
     }
 
     fn render<'a>(&self, request: &ChatRequest<'a>, _options: &RenderOptions) -> Result<Prompt<'a>> {

@@ -14,6 +14,9 @@ const END_OF_MSG: ControlToken = ControlToken::new("<|end_of_msg|>");
 /// Stands for one image in the served profile: registered, one id, the same for every engine.
 pub(super) const MEDIA_PAD: ControlToken = ControlToken::new("<|media_pad|>");
 
+/// What a vocabulary must have.
+pub(super) const CONTROL_TOKENS: &[ControlToken] = &[OPEN, CLOSE, SEP, END_OF_MSG, MEDIA_PAD];
+
 /// Stands for one image in the reference profile without image prompts. Not in the vocabulary.
 pub(super) const IMAGE_PLACEHOLDER: ControlToken = ControlToken::new("<|kimi_image_placeholder|>");
 

@@ -6,8 +6,10 @@
 //! normalizing moves bytes, tokens that are looked for in normalized text.
 //!
 //! Added tokens are those of `tokenizer.json`, then those of `tokenizer_config.json` with its flags, then named special
-//! tokens that are still missing, as `transformers` adds them.
+//! tokens that are still missing, as `transformers` adds them. Where its [class](class) of tokenizer reads the vocabulary
+//! alone, so is it done here.
 
+mod class;
 mod config;
 mod pipeline;
 mod probe;
@@ -17,6 +19,7 @@ use super::byte_table::{ByteTable, bytes_of_byte_level};
 use super::vocabulary::{Piece, Vocabulary, append, encoding_error, to_text};
 use super::{Tokenizer, added_tokens};
 use crate::model::ModelFiles;
+use crate::model::special_tokens::SpecialTokens;
 use crate::{Error, ErrorKind, Result};
 use pipeline::Pipeline;
 use std::ops::Range;
@@ -32,6 +35,8 @@ pub(super) fn load(files: &ModelFiles) -> Result<Tokenizer> {
         })
     };
     let text = files.read(FILE)?;
+    let settings = class::Settings::read(files)?;
+    let class = settings.class(&text);
     let mut json: serde_json::Value = serde_json::from_str(&text).map_err(|err| broken(err.to_string()))?;
     drop(text);
     // Encoding here is of parts of a prompt: nothing may be cut off, padded or put around each of them.
@@ -40,13 +45,19 @@ pub(super) fn load(files: &ModelFiles) -> Result<Tokenizer> {
             *value = serde_json::Value::Null;
         }
     }
+    let mut special = SpecialTokens::read(files)?;
+    let mut declared = config::declared_tokens(files)?;
+    if let Some(class) = class {
+        class.default_tokens(&mut special);
+        class.rebuild(&mut json, &settings, &special);
+        let own = take_added_tokens(&mut json);
+        declared = declared.or_else(|| Some(config::own_tokens(&own)));
+    }
     let mut reference: tokenizers::Tokenizer =
         serde_json::from_str(&json.to_string()).map_err(|err| broken(err.to_string()))?;
-    config::add_tokens(&mut reference, files)?;
+    config::add_tokens(&mut reference, declared.unwrap_or_default(), &special, class)?;
     let tokens = config::added_tokens(&reference);
-    if let Some(value) = json.get_mut("added_tokens") {
-        *value = serde_json::Value::Array(Vec::new());
-    }
+    take_added_tokens(&mut json);
     let pipeline = Pipeline::new(reference);
     let fast = fastokens::Tokenizer::from_json(json)
         .ok()
@@ -54,7 +65,20 @@ pub(super) fn load(files: &ModelFiles) -> Result<Tokenizer> {
     let bytes = pipeline.is_byte_level().then(|| byte_table(&pipeline, &tokens));
     let added_tokens = AddedTokens::with_normalizer(tokens, |content| pipeline.normalize(content));
     let vocabulary = HuggingFace { fast, pipeline, bytes };
-    Ok(Tokenizer::new(Box::new(vocabulary), added_tokens))
+    Ok(Tokenizer::new(
+        Box::new(vocabulary),
+        added_tokens,
+        special.into_named(),
+        FILE,
+    ))
+}
+
+/// Takes the added tokens out of a `tokenizer.json`.
+fn take_added_tokens(json: &mut serde_json::Value) -> Vec<serde_json::Value> {
+    match json.get_mut("added_tokens") {
+        Some(serde_json::Value::Array(tokens)) => std::mem::take(tokens),
+        _ => Vec::new(),
+    }
 }
 
 /// The bytes of all tokens, by the rule of the byte-level decoder.
@@ -133,6 +157,10 @@ impl Vocabulary for HuggingFace {
 
     fn token_bytes(&self, id: u32) -> Option<&[u8]> {
         self.bytes.as_ref()?.token(id)
+    }
+
+    fn has_id(&self, id: u32) -> bool {
+        self.pipeline.has_id(id)
     }
 
     fn decode(&self, ids: &[u32], skip_special: bool, added_tokens: &AddedTokens) -> Result<String> {

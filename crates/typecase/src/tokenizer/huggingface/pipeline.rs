@@ -150,6 +150,11 @@ impl Pipeline {
         Ok(text)
     }
 
+    /// Whether there is a token with this id.
+    pub(super) fn has_id(&self, id: u32) -> bool {
+        self.inner.id_to_token(id).is_some()
+    }
+
     /// The text of `ids`, by the decoder of the file.
     pub(super) fn decode(&self, ids: &[u32], skip_special: bool) -> Result<String> {
         self.inner.decode(ids, skip_special).map_err(encoding_error)
