@@ -86,11 +86,8 @@ const FILES: &[(&str, &str)] = &[
     ("config.json", "model type, media placeholders, stop ids"),
     ("generation_config.json", "stop ids"),
     ("tokenizer.json", "vocabulary, added tokens"),
-    ("tiktoken.model", "vocabulary, if it is of a known family or alone"),
-    (
-        "tekken.json",
-        "vocabulary and special tokens, if there is no tokenizer.json",
-    ),
+    ("tiktoken.model", "vocabulary"),
+    ("tekken.json", "vocabulary, special tokens"),
     ("tokenizer_config.json", "named tokens, added tokens"),
     ("special_tokens_map.json", "named tokens"),
     ("preprocessor_config.json", "sizes of images"),
@@ -227,11 +224,15 @@ fn format_name(model: &Model) -> Option<&'static str> {
 
 /// The files that are there, and what each gave.
 fn files(model: &Model) -> Vec<File> {
+    let vocabulary = model.tokenizer().file();
     let there = FILES.iter().filter(|(file, _)| model.files().has(file));
     let mut files: Vec<File> = there
         .map(|&(file, gives)| File {
             file: file.to_owned(),
-            gives: gives.to_owned(),
+            gives: match gives.starts_with("vocabulary") && file != vocabulary {
+                true => format!("nothing: the vocabulary is that of {vocabulary}"),
+                false => gives.to_owned(),
+            },
         })
         .collect();
     for template in model.templates() {
