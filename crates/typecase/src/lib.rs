@@ -1,7 +1,7 @@
 //! Chat requests to the exact prompt a model was trained on, as text and token ids, for every serving engine.
 //!
 //! ```text
-//! JSON ─parse─> ChatRequest ─adapt─> Conversation ─Format::render─> Prompt ─encode─> Tokens ─engine─> engine prompt
+//! JSON ─parse─> ChatRequest ─Format::render─> Prompt ─encode─> Tokens ─engine─> engine prompt
 //! ```
 //!
 //! ```

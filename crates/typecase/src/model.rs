@@ -68,7 +68,7 @@ impl Model {
         Self::from_files(ModelFiles::demo())
     }
 
-    /// Opens a model from its files, wherever they are.
+    /// Opens a model from its files, wherever they are. [`ModelFiles::in_memory`] has an example.
     ///
     /// # Errors
     /// As [`load`](Self::load).
@@ -153,6 +153,36 @@ impl Model {
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
+    ///
+    /// # Example
+    /// ```
+    /// use typecase::tokenizer::{IGNORED_LABEL, Trust};
+    /// use typecase::{ChatRequest, Model, value::Arena};
+    /// let model = Model::demo()?;
+    /// let mut body = br#"{"messages": [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi!"}],
+    ///     "reasoning_effort": "none", "add_generation_prompt": false}"#.to_vec();
+    /// let arena = Arena::new();
+    /// let request = ChatRequest::parse(&mut body, &arena)?;
+    /// let prompt = model.render(&request, &Default::default())?;
+    /// let origins = model.explain(&prompt, Trust::Strict)?;
+    ///
+    /// // The first token that a message says: its message, its role, its field.
+    /// let at = origins.content_mask().iter().position(|&is_content| is_content).unwrap_or_default();
+    /// let token = &origins.tokens()[at];
+    /// assert_eq!(&prompt.text()[token.range.clone()], "Hello");
+    /// assert_eq!(token.message.and_then(|message| origins.role(message)), Some("user"));
+    /// assert_eq!(origins.field(token).map(ToString::to_string).as_deref(), Some("messages[0].content"));
+    ///
+    /// // What is learned is the assistant's turn, with the token that closes it.
+    /// let labels = origins.labels();
+    /// assert_eq!(labels[at], IGNORED_LABEL);
+    /// let learned: Vec<u32> = labels.iter().filter_map(|&label| u32::try_from(label).ok()).collect();
+    /// assert_eq!(
+    ///     model.tokenizer().decode(&learned)?,
+    ///     "<|open|>response<|sep|>Hi!<|close|>response<|sep|><|close|>message<|sep|><|end_of_msg|>"
+    /// );
+    /// # Ok::<(), typecase::Error>(())
+    /// ```
     pub fn explain(&self, prompt: &Prompt<'_>, trust: Trust) -> Result<TokenOrigins> {
         self.tokenizer.explain(prompt, trust, self.turn_marks())
     }

@@ -83,6 +83,35 @@ impl ModelFiles {
     }
 
     /// Files that are texts in memory: pairs of a file's name and its text. `name` is for messages.
+    ///
+    /// # Example
+    /// A model of a chat template and a vocabulary of three words:
+    /// ```
+    /// use typecase::model::{Model, ModelFiles};
+    /// use typecase::{ChatRequest, value::Arena};
+    /// let template = "{% for m in messages %}{{ m.content }}{{ eos_token }}{% endfor %}";
+    /// let vocabulary = r#"{
+    ///     "added_tokens": [{"id": 3, "content": "</s>", "special": true, "single_word": false, "lstrip": false,
+    ///                       "rstrip": false, "normalized": false}],
+    ///     "pre_tokenizer": {"type": "Whitespace"},
+    ///     "model": {"type": "WordLevel", "vocab": {"?": 0, "good": 1, "morning": 2}, "unk_token": "?"}}"#;
+    /// let files = [
+    ///     ("chat_template.jinja", template),
+    ///     ("tokenizer.json", vocabulary),
+    ///     ("tokenizer_config.json", r#"{"eos_token": "</s>"}"#),
+    /// ];
+    /// let files = files.map(|(name, text)| (name.to_owned(), text.to_owned()));
+    /// let model = Model::from_files(ModelFiles::in_memory("a small model", files))?;
+    ///
+    /// let mut body = br#"{"messages": [{"role": "user", "content": "good morning"}]}"#.to_vec();
+    /// let arena = Arena::new();
+    /// let request = ChatRequest::parse(&mut body, &arena)?;
+    /// let prompt = model.render(&request, &Default::default())?;
+    /// assert_eq!(prompt.text(), "good morning</s>");
+    /// assert_eq!(model.encode(&prompt)?.ids(), [1, 2, 3]);
+    /// assert_eq!(model.stop_ids(), [3]);
+    /// # Ok::<(), typecase::Error>(())
+    /// ```
     pub fn in_memory(name: impl Into<String>, files: impl IntoIterator<Item = (String, String)>) -> Self {
         ModelFiles(Place::Memory {
             name: name.into(),

@@ -23,6 +23,26 @@ impl ParseOptions {
     }
 
     /// Whether the request may bring its own `chat_template`.
+    ///
+    /// # Example
+    /// ```
+    /// use typecase::request::{ChatRequest, ParseOptions};
+    /// use typecase::{Fault, Model, value::Arena};
+    /// let body = br#"{"messages": [{"role": "user", "content": "Hi"}],
+    ///     "chat_template": "{% for m in messages %}{{ m.role }}: {{ m.content }}{% endfor %}"}"#;
+    /// let arena = Arena::new();
+    ///
+    /// let mut buffer = Vec::new();
+    /// let refused = ChatRequest::parse_into(body, &mut buffer, &arena, &ParseOptions::default());
+    /// assert_eq!(refused.map_err(|err| err.fault()).err(), Some(Fault::Client));
+    ///
+    /// let mut buffer = Vec::new();
+    /// let options = ParseOptions::default().allow_template(true);
+    /// let request = ChatRequest::parse_into(body, &mut buffer, &arena, &options)?;
+    /// let prompt = Model::demo()?.render(&request, &Default::default())?;
+    /// assert_eq!(prompt.text(), "user: Hi");
+    /// # Ok::<(), typecase::Error>(())
+    /// ```
     #[must_use]
     pub fn allow_template(mut self, allow: bool) -> Self {
         self.allow_template = allow;

@@ -33,7 +33,8 @@ pub(super) struct Cache {
     miss_bytes: AtomicU64,
 }
 
-/// What a cache did so far, and what it holds.
+/// What a cache did so far, and what it holds. [`Tokenizer::cache_stats`](super::Tokenizer::cache_stats) gives it, and has
+/// an example.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CacheStats {
