@@ -246,7 +246,7 @@ pub(crate) struct Decode {
     #[arg(default_value = "-", value_name = "IDS")]
     pub(crate) file: PathBuf,
     /// A model directory, a GGUF file, or a Hugging Face hub id. Without it the embedded demo model is used.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<PathBuf>,
     /// Leave special tokens out.
     #[arg(long)]

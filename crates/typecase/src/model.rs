@@ -217,6 +217,13 @@ impl Model {
         self.tokenizer.encode(prompt)
     }
 
+    /// Sets how many bytes of text and ids the tokenizer remembers, as [`Tokenizer::cache_bytes`] does.
+    #[must_use]
+    pub fn cache_bytes(mut self, max_bytes: usize) -> Self {
+        self.tokenizer = self.tokenizer.cache_bytes(max_bytes);
+        self
+    }
+
     /// The tokenizer.
     pub fn tokenizer(&self) -> &Tokenizer {
         &self.tokenizer
