@@ -53,15 +53,20 @@ pub(super) fn load(files: &ModelFiles) -> Result<Tokenizer> {
         let own = take_added_tokens(&mut json);
         declared = declared.or_else(|| Some(config::own_tokens(&own)));
     }
-    let mut reference: tokenizers::Tokenizer =
-        serde_json::from_str(&json.to_string()).map_err(|err| broken(err.to_string()))?;
+    let text = json.to_string();
+    take_added_tokens(&mut json);
+    // Each of the two takes a second for 150,000 tokens.
+    let (fast, reference) = std::thread::scope(|scope| {
+        let fast = scope.spawn(move || fastokens::Tokenizer::from_json(json).ok());
+        let reference = serde_json::from_str::<tokenizers::Tokenizer>(&text);
+        // Without the fast one, whatever became of it, all is right and slow.
+        (fast.join().ok().flatten(), reference)
+    });
+    let mut reference = reference.map_err(|err| broken(err.to_string()))?;
     config::add_tokens(&mut reference, declared.unwrap_or_default(), &special, class)?;
     let tokens = config::added_tokens(&reference);
-    take_added_tokens(&mut json);
     let pipeline = Pipeline::new(reference);
-    let fast = fastokens::Tokenizer::from_json(json)
-        .ok()
-        .filter(|fast| probe::agree(fast, &pipeline, &tokens));
+    let fast = fast.filter(|fast| probe::agree(fast, &pipeline, &tokens));
     let bytes = pipeline.is_byte_level().then(|| byte_table(&pipeline, &tokens));
     let added_tokens = AddedTokens::with_normalizer(tokens, |content| pipeline.normalize(content));
     let vocabulary = HuggingFace { fast, pipeline, bytes };
