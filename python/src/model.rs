@@ -105,7 +105,7 @@ impl Model {
     #[pyo3(signature = (request, *, now = None))]
     fn render(&self, py: Python<'_>, request: &Bound<'_, PyAny>, now: Option<Now>) -> PyResult<Prompt> {
         let body = body(request)?;
-        py.detach(|| self.prompt(body, &options(now)))
+        py.detach(|| self.prompt(body, &options(now).find_stub(true)))
             .map_err(|error| raise(py, error))
     }
 

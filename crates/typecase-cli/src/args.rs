@@ -134,7 +134,8 @@ JSON output, one object (with --jsonl: one per line, in the order of the request
   token_ids    the ids; null without a model
   media        [{modality, path, message, part, request_ordinal, placeholder: {start, end}, token}]: in the order of
                the prompt; `token` is the position of the placeholder among the ids
-  stub         {start, end}: the opened assistant turn at the end, or null
+  stub         {start, end}: the opened assistant turn at the end, or null; of a template, what its prompt has more than one
+               with \"add_generation_prompt\": false
   format       the prompt language
   model        the model as it was given, or \"demo\"; null without a model
   warnings     [{path, code, message}]: what the format could not take as it is

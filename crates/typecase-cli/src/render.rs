@@ -19,7 +19,10 @@ pub(crate) fn run(args: &Render) -> Result<Outcome> {
         (None, true) => Output::Json,
         (None, false) => Output::View,
     };
-    let renderer = Renderer::new(&args.source)?;
+    let renderer = match output {
+        Output::Json => Renderer::new(&args.source)?.with_stub(),
+        _ => Renderer::new(&args.source)?,
+    };
     if output == Output::Ids {
         renderer.vocabulary()?;
     }

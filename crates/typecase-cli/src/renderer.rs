@@ -88,6 +88,12 @@ impl Renderer {
         })
     }
 
+    /// Finds the generation stub of a template's prompt, too.
+    pub(crate) fn with_stub(mut self) -> Self {
+        self.render_options = self.render_options.find_stub(true);
+        self
+    }
+
     pub(crate) fn model(&self) -> Option<&Model> {
         match &self.subject {
             Subject::Model(model, _) => Some(model),

@@ -39,6 +39,9 @@ pub struct RenderOptions {
     /// The local time that templates see (`strftime_now`). Default: none, and a template that asks for it fails. The
     /// library has no clock; whoever serves requests reads one.
     pub now: Option<LocalTime>,
+    /// Whether the [generation stub](Prompt::generation_stub) of a chat template's prompt is wanted. A template does not
+    /// say which of its text opens the turn; to find out, it runs twice. Native formats always tell.
+    pub find_stub: bool,
 }
 
 impl RenderOptions {
@@ -46,6 +49,13 @@ impl RenderOptions {
     #[must_use]
     pub fn now(mut self, now: LocalTime) -> Self {
         self.now = Some(now);
+        self
+    }
+
+    /// Asks for the generation stub of a chat template's prompt, at the cost of running the template twice.
+    #[must_use]
+    pub fn find_stub(mut self, find: bool) -> Self {
+        self.find_stub = find;
         self
     }
 }

@@ -73,7 +73,8 @@ impl<'a> Prompt<'a> {
         &self.media
     }
 
-    /// The bytes of the opened assistant turn at the end that the model is to continue, if one was opened.
+    /// The bytes of the opened assistant turn at the end that the model is to continue, if one was opened. That of a chat
+    /// template is known only [if it was asked for](crate::RenderOptions::find_stub).
     pub fn generation_stub(&self) -> Option<Range<usize>> {
         self.stub.clone()
     }

@@ -42,7 +42,7 @@ pub use typecase_jinja::Meta;
 use super::{Format, RenderOptions};
 use crate::error::Result;
 use crate::prompt::{Prompt, Rendered, Warning, WarningKind, Writer};
-use crate::request::ChatRequest;
+use crate::request::{ChatRequest, is_truthy};
 use std::sync::Arc;
 use typecase_jinja::value::{Arena, Origin, Path, Run, Value};
 use typecase_jinja::{Options, Template};
@@ -158,6 +158,21 @@ impl ChatTemplate {
         Ok(rendered)
     }
 
+    /// Where the opened turn at the end of `text` begins: it is what the prompt has more than one without it.
+    fn stub(&self, text: &str, arguments: &Arguments<'_>, options: &RenderOptions) -> Option<usize> {
+        if !is_truthy(arguments.add_generation_prompt) {
+            return None;
+        }
+        let closed = Arguments {
+            add_generation_prompt: Value::Bool(false, Origin::COMPUTED),
+            ..*arguments
+        };
+        // What the second run computes is not kept.
+        let closed = self.run(&closed, &Arena::new(), options).ok()?.text;
+        let is_opened = text.len() > closed.len() && text.starts_with(&closed);
+        is_opened.then_some(closed.len())
+    }
+
     /// Who wrote the bytes of a run.
     fn writer(&self, run: &Run) -> Writer {
         match run.origin {
@@ -176,7 +191,11 @@ impl Format for ChatTemplate {
 
     fn render<'a>(&self, request: &ChatRequest<'a>, options: &RenderOptions) -> Result<Prompt<'a>> {
         let arguments = Arguments::from_request(request);
-        let mut prompt = self.render_arguments(&arguments, request.value(), request.arena(), options)?;
+        let mut rendered = self.run(&arguments, request.arena(), options)?;
+        if options.find_stub {
+            rendered.stub = self.stub(&rendered.text, &arguments, options);
+        }
+        let mut prompt = rendered.into_prompt(request.value(), request.arena(), |run| self.writer(run));
         for name in arguments.passed_over(&self.token_names) {
             prompt.warn(Warning {
                 path: Path::root().within(name).within("chat_template_kwargs"),

@@ -183,3 +183,48 @@ fn a_template_that_runs_away_is_stopped() -> Result<(), crate::Error> {
     assert_eq!((*kind, err.fault()), (TemplateErrorKind::Limit, Fault::Client));
     Ok(())
 }
+
+#[test]
+fn the_stub_is_what_opens_the_turn() -> Result<(), crate::Error> {
+    let end = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}";
+    let nowhere = "{{ messages[0].content }}";
+    // What is before the messages is no turn.
+    let before = "{% if add_generation_prompt %}!{% endif %}{{ messages[0].content }}";
+    // Nothing can be said of a prompt that is another one without the turn.
+    let fails = "{{ messages[0].content }}{% if add_generation_prompt %}[assistant]{% else %}{{ 1 / 0 }}{% endif %}";
+    for (source, body, stub) in [
+        (
+            end,
+            r#"{"messages": [{"role": "user", "content": "[assistant]"}]}"#,
+            Some("[assistant]"),
+        ),
+        (
+            end,
+            r#"{"messages": [{"role": "user", "content": "x"}], "add_generation_prompt": false}"#,
+            None,
+        ),
+        (
+            end,
+            r#"{"messages": [{"role": "user", "content": "x"}], "continue_final_message": true}"#,
+            None,
+        ),
+        (nowhere, r#"{"messages": [{"role": "user", "content": "x"}]}"#, None),
+        (before, r#"{"messages": [{"role": "user", "content": "x"}]}"#, None),
+        (fails, r#"{"messages": [{"role": "user", "content": "x"}]}"#, None),
+    ] {
+        let template = ChatTemplate::compile(source, tokens())?;
+        let arena = Arena::new();
+        let mut body = body.as_bytes().to_vec();
+        let request = ChatRequest::parse(&mut body, &arena)?;
+        let prompt = template.render(&request, &RenderOptions::default().find_stub(true))?;
+        assert_eq!(
+            prompt.generation_stub().map(|stub| &prompt.text()[stub]),
+            stub,
+            "{source}"
+        );
+        let unasked = template.render(&request, &RenderOptions::default())?;
+        assert_eq!(unasked.generation_stub(), None);
+        assert_eq!(unasked.text(), prompt.text());
+    }
+    Ok(())
+}
