@@ -262,6 +262,9 @@ pub(crate) struct Prompt {
     /// Code points of the opened assistant turn.
     #[pyo3(get)]
     generation_stub: Option<(usize, usize)>,
+    /// What the format could not take as it is: the field, the kind of warning, and the words for it.
+    #[pyo3(get)]
+    warnings: Vec<(String, &'static str, String)>,
     body: Vec<u8>,
 }
 
@@ -304,6 +307,9 @@ impl Prompt {
                 .collect(),
             media: items(prompt, None),
             generation_stub: prompt.generation_stub().map(|range| chars(text, range)),
+            warnings: (prompt.warnings().iter())
+                .map(|warning| (warning.path.to_string(), warning.kind.code(), warning.kind.to_string()))
+                .collect(),
             text: text.to_owned(),
             body,
         }

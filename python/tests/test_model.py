@@ -1,3 +1,4 @@
+import json
 import pickle
 import sys
 import threading
@@ -15,8 +16,6 @@ def model():
 
 
 def test_the_same_request_as_dict_text_and_bytes(model):
-    import json
-
     text = json.dumps(REQUEST)
     assert model.tokenize(REQUEST) == model.tokenize(text) == model.tokenize(text.encode())
     with pytest.raises(TypeError):
@@ -41,6 +40,26 @@ def test_offsets_are_code_points(model):
     start, end = prompt.generation_stub
     assert prompt.text[start:end].startswith('<|open|>message role="assistant"')
     assert end == len(prompt.text)
+
+
+def test_what_could_not_be_taken_is_told(model):
+    call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "no JSON"}}
+    messages = [{"role": "user", "content": "x"}, {"role": "assistant", "content": "", "tool_calls": [call]}]
+    prompt = model.render({"messages": messages})
+    assert [(notice.path, notice.code) for notice in prompt.warnings] == [
+        ("messages[1].tool_calls[0].function.arguments", "arguments_verbatim")
+    ]
+    assert model.render(REQUEST).warnings == []
+
+
+def test_the_stub_of_a_template(tmp_path):
+    template = "{% for m in messages %}[{{ m.content }}]{% endfor %}{% if add_generation_prompt %}[é]{% endif %}"
+    (tmp_path / "chat_template.jinja").write_text(template, encoding="utf-8")
+    words = {"model": {"type": "WordLevel", "vocab": {"x": 0}, "unk_token": "x"}, "added_tokens": []}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(words), encoding="utf-8")
+    prompt = typecase.Model.load(tmp_path).render(REQUEST)
+    start, end = prompt.generation_stub
+    assert prompt.text[start:end] == "[é]"
 
 
 def test_media_are_in_the_order_of_the_prompt(model):
@@ -125,7 +144,7 @@ def test_pickling(model):
     prompt = model.render(REQUEST)
     copy = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(prompt))))
     assert model.encode(copy) == tokens
-    for name in ("text", "segments", "provenance", "media", "generation_stub"):
+    for name in ("text", "segments", "provenance", "media", "generation_stub", "warnings"):
         assert getattr(copy, name) == getattr(prompt, name)
 
 

@@ -8,6 +8,11 @@ mod hub;
 mod hub_failure;
 mod language;
 mod media;
+#[cfg(any(feature = "huggingface", feature = "tiktoken"))]
+#[cfg_attr(
+    not(feature = "huggingface"),
+    expect(dead_code, reason = "a tiktoken.model has its own added tokens")
+)]
 pub(crate) mod special_tokens;
 mod templates;
 mod turn_probe;

@@ -27,6 +27,17 @@ class Run(NamedTuple):
     path: str | None
 
 
+class Notice(NamedTuple):
+    """Something in a request that the format could not take as it is."""
+
+    #: Where in the request: ``chat_template_kwargs.bos_token``.
+    path: str
+    #: What was done, as a name: ``"keyword_passed_over"``.
+    code: str
+    #: The same in words.
+    message: str
+
+
 class Expanded(NamedTuple):
     """The ids of a prompt as an engine's model sees them."""
 
@@ -90,6 +101,11 @@ class Prompt:
         """Where the opened assistant turn is that the model is to continue, in code points."""
         return self._prompt.generation_stub
 
+    @property
+    def warnings(self) -> list[Notice]:
+        """What the format did with parts of the request that it could not take as they are."""
+        return [Notice(*notice) for notice in self._prompt.warnings]
+
     def __str__(self) -> str:
         return self.text
 
@@ -97,7 +113,7 @@ class Prompt:
         return f"Prompt({self.text!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        fields = ("text", "segments", "provenance", "media", "generation_stub", "request")
+        fields = ("text", "segments", "provenance", "media", "generation_stub", "warnings", "request")
         return _unpickled, ({name: getattr(self._prompt, name) for name in fields}, self._now)
 
 

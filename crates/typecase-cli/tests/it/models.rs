@@ -237,7 +237,7 @@ fn keyword_arguments_that_no_request_may_give_are_told_of() {
     ];
     let directory = model("keywords", &files);
     let request = r#"{"messages": [{"role": "user", "content": "Hi"}], "chat_template_kwargs": {"image_token": "x",
-        "eos_token": "y", "messages": [], "mood": "calm", "tokenize": true}}"#;
+        "eos_token": "y", "messages": [], "mood": "calm", "tokenize": true, "thinkng": false}}"#;
     let result = json(&run(
         &["render"],
         &directory,
@@ -253,9 +253,11 @@ fn keyword_arguments_that_no_request_may_give_are_told_of() {
     let paths: Vec<&str> = warnings.iter().filter_map(|warning| warning["path"].as_str()).collect();
     assert_eq!(
         paths,
-        ["image_token", "eos_token", "messages", "tokenize"].map(|name| format!("chat_template_kwargs.{name}"))
+        ["image_token", "eos_token", "messages", "tokenize", "thinkng"]
+            .map(|name| format!("chat_template_kwargs.{name}"))
     );
     assert_eq!(warnings[0]["code"], "keyword_passed_over");
+    assert_eq!(warnings[4]["code"], "keyword_not_read");
 }
 
 #[test]

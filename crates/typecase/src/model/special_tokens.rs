@@ -157,21 +157,18 @@ impl SpecialTokens {
     }
 
     /// Lists `tokens`, unless the configuration lists some.
-    #[cfg(feature = "huggingface")]
     pub(crate) fn default_extra(&mut self, tokens: &[&str]) {
         let tokens = || tokens.iter().map(|token| ConfiguredToken::special(*token)).collect();
         self.extra.get_or_insert_with(tokens);
     }
 
     /// The spelling of the token `name`.
-    #[cfg(feature = "huggingface")]
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let named = self.named.iter().find(|known| known.name == name)?;
         named.token.as_ref().map(|token| token.content.as_str())
     }
 
     /// Whether a token that has a name is spelled so.
-    #[cfg(feature = "huggingface")]
     pub(crate) fn names(&self, content: &str) -> bool {
         let tokens = self.named.iter().filter_map(|named| named.token.as_ref());
         tokens.into_iter().any(|token| token.content == content)
@@ -187,7 +184,6 @@ impl SpecialTokens {
 
     /// All of them, each spelling once: those with a standard name first, as transformers adds them to a vocabulary that
     /// lacks them.
-    #[cfg(feature = "huggingface")]
     pub(crate) fn all(&self) -> Vec<ConfiguredToken> {
         let place = |name: &str| TOKEN_NAMES.iter().position(|standard| *standard == name);
         let mut named: Vec<&Named> = self.named.iter().collect();

@@ -22,6 +22,8 @@ pub enum WarningKind {
     ResultsUnordered,
     /// A keyword argument that no request may give, such as `bos_token` or `messages`, was passed over.
     KeywordPassedOver,
+    /// A keyword argument changes nothing: neither the format nor the template reads one of this name.
+    KeywordNotRead,
 }
 
 impl WarningKind {
@@ -31,6 +33,7 @@ impl WarningKind {
             WarningKind::ArgumentsVerbatim => "arguments_verbatim",
             WarningKind::ResultsUnordered => "results_unordered",
             WarningKind::KeywordPassedOver => "keyword_passed_over",
+            WarningKind::KeywordNotRead => "keyword_not_read",
         }
     }
 }
@@ -42,6 +45,7 @@ impl fmt::Display for WarningKind {
             WarningKind::ResultsUnordered => {
                 "the result belongs to no call, so the tool results stay in the order they came in"
             }
+            WarningKind::KeywordNotRead => "the model's prompt format reads no argument of this name",
             WarningKind::KeywordPassedOver => "no request may set this for a chat template, and it was passed over",
         })
     }

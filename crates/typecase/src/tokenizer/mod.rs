@@ -15,6 +15,10 @@
 //! | `tokenizer.json` | `huggingface` | the `tokenizers` crate |
 
 mod added_tokens;
+#[cfg_attr(
+    not(feature = "huggingface"),
+    allow(dead_code, reason = "only a tokenizer.json spells bytes as characters")
+)]
 mod byte_table;
 mod cache;
 #[cfg(any(feature = "huggingface", feature = "tiktoken"))]

@@ -4,6 +4,7 @@
 
 use proptest::prelude::*;
 use std::fmt::Write;
+use typecase::format::kimi_k3::Profile;
 use typecase::prompt::{SpecialTokens, WarningKind, Writer};
 use typecase::value::{Arena, json};
 use typecase::{ChatRequest, ErrorKind, Fault, Format, RenderOptions, format::KimiK3};
@@ -489,5 +490,31 @@ proptest! {
         let images = contents.iter().flatten().filter(|part| part.is_err()).count();
         prop_assert_eq!(hostile.iter().filter(|token| *token == "<|media_pad|>").count(), images);
         prop_assert_eq!(media, images);
+    }
+}
+
+#[test]
+fn keyword_arguments_that_are_not_read_are_told_of() {
+    let body = r#"{"messages": [{"role": "user", "content": "Hi"}],
+        "chat_template_kwargs": {"thinking": false, "thinkng": true, "bos_token": "x"}}"#;
+    for (profile, expected) in [
+        (
+            Profile::Served,
+            &["chat_template_kwargs.thinkng", "chat_template_kwargs.bos_token"][..],
+        ),
+        (Profile::Reference(Default::default()), &[]),
+    ] {
+        let arena = Arena::new();
+        let mut body = body.as_bytes().to_vec();
+        let request = ChatRequest::parse(&mut body, &arena).expect("a request");
+        let prompt = KimiK3::new(profile)
+            .render(&request, &Default::default())
+            .expect("renders");
+        let paths: Vec<String> = prompt
+            .warnings()
+            .iter()
+            .map(|warning| warning.path.to_string())
+            .collect();
+        assert_eq!(paths, expected);
     }
 }

@@ -165,14 +165,14 @@ impl<'a> Arguments<'a> {
         TAKEN.binary_search(&name).is_ok() || !self.kwargs_name_tokens && is_token()
     }
 
-    /// The keyword arguments that reach no template.
-    pub(super) fn passed_over<'v>(&'v self, token_names: &'v TokenNames) -> impl Iterator<Item = &'a str> + 'v {
+    /// The keyword arguments that were given, and whether each reaches no template.
+    pub(super) fn given<'v>(&'v self, token_names: &'v TokenNames) -> impl Iterator<Item = (&'a str, bool)> + 'v {
         let names = self
             .kwargs
             .into_iter()
             .flat_map(Dict::str_entries)
             .map(|(name, _)| name.as_str());
-        names.filter(|name| self.is_taken(name, token_names))
+        names.map(|name| (name, self.is_taken(name, token_names)))
     }
 
     /// Adds the variables that are keyword arguments: the named tokens of the model, and what is given beside them. No

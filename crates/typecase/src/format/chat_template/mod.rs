@@ -196,10 +196,15 @@ impl Format for ChatTemplate {
             rendered.stub = self.stub(&rendered.text, &arguments, options);
         }
         let mut prompt = rendered.into_prompt(request.value(), request.arena(), |run| self.writer(run));
-        for name in arguments.passed_over(&self.token_names) {
+        for (name, is_taken) in arguments.given(&self.token_names) {
+            let kind = match is_taken {
+                true => WarningKind::KeywordPassedOver,
+                false if self.meta().variables.contains(name) => continue,
+                false => WarningKind::KeywordNotRead,
+            };
             prompt.warn(Warning {
                 path: Path::root().within(name).within("chat_template_kwargs"),
-                kind: WarningKind::KeywordPassedOver,
+                kind,
             });
         }
         Ok(prompt)

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::prompt::{Prompt, PromptBuilder, Warning, WarningKind};
 use crate::request::{ChatRequest, Ending, Message, Role, is_truthy};
 use typecase_jinja::value::json::{self, WriteOptions};
-use typecase_jinja::value::{Arena, Origin, Text, Value};
+use typecase_jinja::value::{Arena, Dict, Origin, Path, Text, Value};
 
 /// Bytes of tags that a message brings, roughly.
 const FRAME_LEN: usize = 192;
@@ -74,7 +74,22 @@ impl<'a> Encoder<'_, 'a> {
         Error::new(kind).at(self.request.value().path_of(origin))
     }
 
+    /// Tells of keyword arguments that are not read. To the reference they are as good as any other.
+    fn warn_of_keywords(&mut self) {
+        let kwargs = self.request.template_kwargs().filter(|_| self.is_served());
+        let names = kwargs
+            .into_iter()
+            .flat_map(Dict::str_entries)
+            .map(|(name, _)| name.as_str());
+        for name in names.filter(|name| !settings::KEYWORDS.contains(name)) {
+            let path = Path::root().within(name).within("chat_template_kwargs");
+            let kind = WarningKind::KeywordNotRead;
+            self.out.warn(Warning { path, kind });
+        }
+    }
+
     fn prompt(&mut self) -> Result<()> {
+        self.warn_of_keywords();
         let messages = self.request.messages();
         let continued = self.continued()?;
         if let Some(tools) = self.declared_tools() {

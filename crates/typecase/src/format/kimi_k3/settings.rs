@@ -40,6 +40,17 @@ const EFFORTS: [&str; 3] = ["low", "high", "max"];
 const DEFAULT_EFFORT: &str = "max";
 const EFFORTS_EXPECTED: &str = "\"low\", \"high\" or \"max\"";
 
+/// The `chat_template_kwargs` that the served profile reads.
+pub(super) const KEYWORDS: &[&str] = &[
+    "thinking",
+    "enable_thinking",
+    "thinking_effort",
+    "reasoning_effort",
+    "tool_choice",
+    "response_format",
+    "response_schema",
+];
+
 pub(super) fn resolve<'a>(profile: &Profile, request: &ChatRequest<'a>) -> Result<Settings<'a>> {
     match profile {
         Profile::Served => served(request),
