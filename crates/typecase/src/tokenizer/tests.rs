@@ -36,6 +36,27 @@ fn vocabularies() -> Vec<(&'static str, serde_json::Value)> {
             "model": {"type": "Unigram", "unk_id": 0, "vocab": pieces},
         })
     };
+    // As `LlamaTokenizer` has it; `strange` has no tokens for the characters that others are made of.
+    let fallback = |strange: bool| {
+        let characters = (' '..='~').skip(1).filter(|c| !strange || "ab<|>xA".contains(*c));
+        let tokens = std::iter::once("<unk>".to_owned())
+            .chain((0..=255).map(|byte| format!("<0x{byte:02X}>")))
+            .chain(characters.map(String::from))
+            .chain(["▁", "▁a", "ab", "▁ab", "▁▁"].map(str::to_owned));
+        let ids = tokens.enumerate().map(|(id, token)| (token, json!(id)));
+        ids.collect::<serde_json::Map<_, _>>()
+    };
+    let whole_metaspace = |scheme: &str, strange: bool| {
+        json!({
+            "added_tokens": added(400, true),
+            "normalizer": null,
+            "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme, "split": false},
+            "decoder": {"type": "Sequence", "decoders": [
+                {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"},
+            ]},
+            "model": {"type": "BPE", "vocab": fallback(strange), "merges": ["▁ a", "a b", "▁ ab", "▁ ▁"], "byte_fallback": true, "fuse_unk": true},
+        })
+    };
     let words = json!({"[UNK]": 0, "a": 1, "##b": 2, "ab": 3, "x": 4, "<": 5, "|": 6, ">": 7, "sep": 8});
     vec![
         ("byte-level", byte_level(json!(null), false)),
@@ -47,6 +68,10 @@ fn vocabularies() -> Vec<(&'static str, serde_json::Value)> {
         ("byte-level with a prefix space", byte_level(json!(null), true)),
         ("metaspace first", metaspace("first")),
         ("metaspace always", metaspace("always")),
+        ("whole metaspace first", whole_metaspace("first", false)),
+        ("whole metaspace always", whole_metaspace("always", false)),
+        ("whole metaspace never", whole_metaspace("never", false)),
+        ("strange metaspace", whole_metaspace("first", true)),
         (
             "prepended",
             json!({
@@ -163,6 +188,8 @@ const PIECES: &[&str] = &[
     ">",
     "\u{a0}",
     "sep",
+    "<0x0A>",
+    "<unk>",
 ];
 
 fn text() -> impl Strategy<Value = String> {
@@ -189,6 +216,19 @@ fn added_in(tokenizer: &Tokenizer, ids: &[u32]) -> Vec<u32> {
         .collect();
     found.sort_unstable();
     found
+}
+
+#[test]
+fn the_fast_backend_takes_what_is_bytes_or_a_whole_metaspace() {
+    for kind in kinds() {
+        let is_fast = format!("{:?}", kind.tokenizer).contains("fast: true");
+        let expected = kind.name.starts_with("whole metaspace") || kind.name.starts_with("byte-level");
+        // Prefix spaces and lower case are left to the reference.
+        if ["byte-level with a prefix space", "byte-level in lower case"].contains(&kind.name) {
+            continue;
+        }
+        assert_eq!(is_fast, expected, "{}", kind.name);
+    }
 }
 
 #[test]

@@ -11,16 +11,18 @@
 
 mod class;
 mod config;
+mod fast;
 mod pipeline;
 mod probe;
 
 use super::added_tokens::AddedTokens;
 use super::byte_table::{ByteTable, bytes_of_byte_level};
-use super::vocabulary::{Piece, Vocabulary, append, encoding_error, to_text};
+use super::vocabulary::{Piece, Vocabulary, append, to_text};
 use super::{Tokenizer, added_tokens};
 use crate::model::ModelFiles;
 use crate::model::special_tokens::SpecialTokens;
 use crate::{Error, ErrorKind, Result};
+use fast::Fast;
 use pipeline::Pipeline;
 use std::ops::Range;
 
@@ -57,7 +59,7 @@ pub(super) fn load(files: &ModelFiles) -> Result<Tokenizer> {
     take_added_tokens(&mut json);
     // Each of the two takes a second for 150,000 tokens.
     let (fast, reference) = std::thread::scope(|scope| {
-        let fast = scope.spawn(move || fastokens::Tokenizer::from_json(json).ok());
+        let fast = scope.spawn(move || Fast::new(json));
         let reference = serde_json::from_str::<tokenizers::Tokenizer>(&text);
         // Without the fast one, whatever became of it, all is right and slow.
         (fast.join().ok().flatten(), reference)
@@ -100,7 +102,7 @@ fn byte_table(pipeline: &Pipeline, added: &[added_tokens::AddedToken]) -> ByteTa
 }
 
 struct HuggingFace {
-    fast: Option<fastokens::Tokenizer>,
+    fast: Option<Fast>,
     pipeline: Pipeline,
     /// Set where tokens are bytes.
     bytes: Option<ByteTable>,
@@ -119,7 +121,7 @@ impl Vocabulary for HuggingFace {
     fn encode(&self, piece: Piece<'_>, ids: &mut Vec<u32>) -> Result<()> {
         match &self.fast {
             Some(fast) => {
-                append(fast.encode_ordinary(piece.text).map_err(encoding_error)?, ids);
+                append(fast.encode(piece)?, ids);
                 Ok(())
             }
             None => self.pipeline.encode(piece, ids),

@@ -1,5 +1,6 @@
 //! Whether the fast backend gives the ids of the reference.
 
+use super::fast::Fast;
 use super::pipeline::Pipeline;
 use crate::tokenizer::added_tokens::AddedToken;
 use crate::tokenizer::vocabulary::Piece;
@@ -30,7 +31,7 @@ const TEXTS: &[&str] = &[
 
 /// Whether `fast` encodes the texts, and the spellings of some added tokens as ordinary text, as `pipeline` does: at the
 /// beginning of a segment and within.
-pub(super) fn agree(fast: &fastokens::Tokenizer, pipeline: &Pipeline, added: &[AddedToken]) -> bool {
+pub(super) fn agree(fast: &Fast, pipeline: &Pipeline, added: &[AddedToken]) -> bool {
     let step = (added.len() / 32).max(1);
     let spellings = added.iter().step_by(step).map(|token| token.content.as_str());
     let long: String = TEXTS.concat().repeat(4);
@@ -41,12 +42,10 @@ pub(super) fn agree(fast: &fastokens::Tokenizer, pipeline: &Pipeline, added: &[A
         .chain([long.as_str()])
         .filter(|text| !text.is_empty())
         .all(|text| {
-            let Ok(ids) = fast.encode_ordinary(text) else {
-                return false;
-            };
             [true, false].into_iter().all(|first| {
+                let piece = Piece { text, first };
                 let mut expected = Vec::new();
-                pipeline.encode(Piece { text, first }, &mut expected).is_ok() && ids == expected
+                pipeline.encode(piece, &mut expected).is_ok() && fast.encode(piece).is_ok_and(|ids| ids == expected)
             })
         })
 }
