@@ -10,7 +10,7 @@
 //! | `gpt2` | byte-level BPE, split as `tokenizer.ggml.pre` says ([`SPLITS`]) |
 //!
 //! # Source
-//! The GGUF specification (`docs/gguf.md` of ggml) for keys and token types; `tokenizer.json` of Qwen3 for the rule.
+//! The GGUF specification (`docs/gguf.md` of ggml) for keys and token types; the `tokenizer.json` of these models for the rules.
 
 use super::ModelFiles;
 use crate::{Error, ErrorKind, Result};
@@ -36,14 +36,49 @@ struct Split {
     ignore_merges: bool,
 }
 
-const SPLITS: &[Split] = &[Split {
-    name: "qwen2",
-    patterns: &[
-        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-    ],
-    nfc: true,
-    ignore_merges: false,
-}];
+const SPLITS: &[Split] = &[
+    Split {
+        name: "qwen2",
+        patterns: &[concat!(
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}",
+            r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+        )],
+        nfc: true,
+        ignore_merges: false,
+    },
+    Split {
+        name: "llama-bpe",
+        patterns: &[concat!(
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}",
+            r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+        )],
+        nfc: false,
+        ignore_merges: true,
+    },
+    Split {
+        name: "gpt-4o",
+        patterns: &[concat!(
+            r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+            r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+            r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+        )],
+        nfc: false,
+        ignore_merges: true,
+    },
+    Split {
+        name: "deepseek-v3",
+        patterns: &[
+            r"\p{N}{1,3}",
+            "[\u{4e00}-\u{9fa5}\u{3040}-\u{309f}\u{30a0}-\u{30ff}]+",
+            concat!(
+                r##"[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"##,
+                r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+            ),
+        ],
+        nfc: false,
+        ignore_merges: false,
+    },
+];
 
 /// `tokenizer.ggml.token_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,6 +207,8 @@ impl<'m> Gguf<'m> {
     /// `tokenizer_config.json`: named tokens and templates.
     fn tokenizer_config(&self, tokens: &[Token<'_>]) -> Value {
         let mut config = Map::new();
+        // The steps are those that the file names, whatever the class of the architecture has.
+        config.insert("tokenizer_class".to_owned(), "PreTrainedTokenizerFast".into());
         for (key, name) in [
             ("bos_token_id", "bos_token"),
             ("eos_token_id", "eos_token"),

@@ -150,6 +150,21 @@ fn qwen3_in_gguf_has_the_same_ids() {
     hold("qwen3", "gpt2", "qwen2");
 }
 
+#[test]
+fn llama_3_1_in_gguf_has_the_same_ids() {
+    hold("llama3_1", "gpt2", "llama-bpe");
+}
+
+#[test]
+fn gpt_oss_in_gguf_has_the_same_ids() {
+    hold("gptoss", "gpt2", "gpt-4o");
+}
+
+#[test]
+fn deepseek_v3_in_gguf_has_the_same_ids() {
+    hold("deepseek_v3", "gpt2", "deepseek-v3");
+}
+
 /// A vocabulary of the 256 bytes and two control tokens.
 fn bytes() -> File {
     let mut tokens: Vec<String> = (33u32..127)
