@@ -2,8 +2,9 @@
 //!
 //! What a GGUF file says of a tokenizer is less than what `tokenizer.json` says: tokens, their kinds, merges or scores, and
 //! the *name* of the rule by which text is split. So the files of a model directory are made of it, and read as any
-//! others are. Only a name whose ids were held against the `tokenizer.json` of a real vocabulary is known: `qwen2`, against
-//! Qwen3. Others are refused, since a split by another rule gives other ids.
+//! others are. Only names whose ids were held against the `tokenizer.json` of a real vocabulary are known: `qwen2`
+//! (Qwen3), `llama-bpe` (Llama 3.1), `gpt-4o` (gpt-oss) and `deepseek-v3`. Others are refused: a split by another rule gives
+//! other ids.
 //!
 //! | `tokenizer.ggml.model` | becomes |
 //! |---|---|
