@@ -58,6 +58,8 @@ pub(super) struct Found {
     /// The bytes of the text that become the token.
     pub(super) range: Range<usize>,
     pub(super) id: u32,
+    /// Whether what follows in the text changes neither this token nor those before it, nor they what is found behind it.
+    pub(super) is_border: bool,
 }
 
 impl AddedTokens {
@@ -155,6 +157,8 @@ struct Entry {
     lstrip: bool,
     rstrip: bool,
     single_word: bool,
+    /// Whether another entry has its spelling and goes on.
+    goes_on: bool,
     /// The entries that are a proper prefix of this one, longest first.
     prefixes: Vec<usize>,
 }
@@ -178,6 +182,7 @@ impl Finder {
                 lstrip: token.lstrip,
                 rstrip: token.rstrip,
                 single_word: token.single_word,
+                goes_on: false,
                 prefixes: Vec::new(),
             });
             spellings.push(pattern);
@@ -186,6 +191,9 @@ impl Finder {
             let ends = pattern.char_indices().map(|(end, _)| end).skip(1);
             entry.prefixes = ends.filter_map(|end| spelled.get(&pattern[..end]).copied()).collect();
             entry.prefixes.reverse();
+        }
+        for spelled in spelled_within(&spellings) {
+            entries[spelled].goes_on = true;
         }
         let automaton = (!entries.is_empty()).then(|| {
             AhoCorasick::builder()
@@ -207,9 +215,19 @@ impl Finder {
         text: &'t str,
         trusted: impl Fn(Range<usize>) -> bool + 't,
     ) -> impl Iterator<Item = Found> + 't {
-        let mut at = 0;
+        self.find_from(0, text, trusted)
+    }
+
+    /// Those from byte `from` on, where an earlier token ended.
+    pub(super) fn find_from<'t>(
+        &'t self,
+        from: usize,
+        text: &'t str,
+        trusted: impl Fn(Range<usize>) -> bool + 't,
+    ) -> impl Iterator<Item = Found> + 't {
+        let mut at = from;
         // What lies left of `done` belongs to an earlier token.
-        let mut done = 0;
+        let mut done = from;
         std::iter::from_fn(move || {
             let automaton = self.automaton.as_ref()?;
             while let Some(found) = automaton.find(Input::new(text).range(at..)) {
@@ -237,11 +255,35 @@ impl Finder {
                     at = range.end;
                 }
                 done = range.end;
-                return Some(Found { range, id: entry.id });
+                return Some(Found {
+                    range,
+                    id: entry.id,
+                    is_border: !entry.rstrip && !entry.single_word && !entry.goes_on,
+                });
             }
             None
         })
     }
+}
+
+/// The spellings that another one has before its end.
+fn spelled_within(spellings: &[String]) -> Vec<usize> {
+    if spellings.is_empty() {
+        return Vec::new();
+    }
+    // The automaton of the finder tells of no spelling within a longer one.
+    let automaton = AhoCorasick::builder()
+        .build(spellings)
+        .expect("an automaton of a few thousand short tokens fits its 32-bit states");
+    let within = |spelling: &String| {
+        let len = spelling.len();
+        let found = automaton.find_overlapping_iter(spelling.as_str());
+        found
+            .filter(move |found| found.end() < len)
+            .map(|found| found.pattern().as_usize())
+            .collect::<Vec<_>>()
+    };
+    spellings.iter().flat_map(within).collect()
 }
 
 /// Whether `range` shares a byte with one of `ranges`.
@@ -318,6 +360,47 @@ mod tests {
             found(vec![both.clone(), token(2, "<e>")], "a \n<m>\t <m> b<e> <m>", None),
             [(1, " \n<m>\t "), (1, "<m> "), (2, "<e>"), (1, " <m>")]
         );
+    }
+
+    #[test]
+    fn borders_are_tokens_that_no_other_goes_on_with() {
+        let mut word = token(6, "ing");
+        word.single_word = true;
+        let mut strip = token(7, "<s>");
+        strip.rstrip = true;
+        let tokens = [
+            token(1, "<a>"),
+            token(2, "<a>b"),
+            token(3, ">c"),
+            token(4, "x<e>y"),
+            token(5, "<e>"),
+            word,
+            strip,
+        ];
+        let table = AddedTokens::new(tokens);
+        let found = |text: &str| -> Vec<(u32, bool)> {
+            let found = table.raw().find(text, |_| true);
+            found.map(|found| (found.id, found.is_border)).collect()
+        };
+        assert_eq!(
+            found("<a> <a>b >c x<e>y <e> ing <s>"),
+            [
+                (1, false),
+                (2, true),
+                (3, true),
+                (4, true),
+                (5, false),
+                (6, false),
+                (7, false)
+            ]
+        );
+        let text = "<a>b <a>b";
+        let from: Vec<usize> = table
+            .raw()
+            .find_from(4, text, |_| true)
+            .map(|found| found.range.start)
+            .collect();
+        assert_eq!(from, [5]);
     }
 
     #[test]

@@ -48,7 +48,13 @@ pub struct CacheStats {
     pub miss_bytes: u64,
     /// Pieces held.
     pub entries: usize,
-    /// Bytes held: text, ids and the table.
+    /// Prompts whose beginning was found as a whole: a conversation that has grown.
+    pub prefix_hits: u64,
+    /// Bytes of text in these beginnings, whose pieces were not looked for.
+    pub prefix_bytes: u64,
+    /// Beginnings of prompts held.
+    pub prefixes: usize,
+    /// Bytes held: text, ids and the tables.
     pub bytes: usize,
     /// The budget.
     pub max_bytes: usize,

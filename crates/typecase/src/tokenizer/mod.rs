@@ -26,6 +26,7 @@ mod chunking;
 #[cfg(feature = "huggingface")]
 mod huggingface;
 mod origins;
+mod prefixes;
 #[cfg(any(feature = "huggingface", feature = "tiktoken"))]
 mod ranks;
 mod stream;
@@ -51,6 +52,7 @@ use crate::prompt::{Prompt, Segment, SpecialTokens, Writer};
 use crate::{Error, ErrorKind, Result};
 use added_tokens::touches;
 use cache::Cache;
+use prefixes::{Prefix, Prefixes};
 use std::ops::Range;
 use typecase_jinja::value::{Origin, Value};
 use vocabulary::{Piece, Vocabulary};
@@ -63,6 +65,7 @@ pub struct Tokenizer {
     named_tokens: Vec<(String, String)>,
     file: &'static str,
     cache: Cache,
+    prefixes: Prefixes,
 }
 
 /// Bytes that the cache of a tokenizer holds unless it is told otherwise.
@@ -183,8 +186,10 @@ impl Tokenizer {
             added_tokens,
             named_tokens,
             file,
-            cache: Cache::new(DEFAULT_CACHE_BYTES),
+            cache: Cache::new(0),
+            prefixes: Prefixes::new(0),
         };
+        let tokenizer = tokenizer.cache_bytes(DEFAULT_CACHE_BYTES);
         // The first call builds tables (0.1 to 0.3 s for a vocabulary of 150,000), which no request should wait for.
         let _warmed = tokenizer.encode_text("Hello, world 1\n", SpecialTokens::None);
         tokenizer
@@ -253,10 +258,41 @@ impl Tokenizer {
             Trust::Strict => request_ranges(prompt),
             Trust::Compat => Vec::new(),
         };
+        // What a template writes is one segment.
+        if let [Segment { special_tokens, .. }] = prompt.segments()
+            && *special_tokens == SpecialTokens::Trusted
+            && out.ranges.is_none()
+            && self.prefixes.takes(prompt.len())
+        {
+            return self.encode_grown(prompt.text(), said(prompt), &untrusted, out);
+        }
         let mut start = 0;
         for (text, policy) in prompt.segment_texts() {
             self.encode_segment(text, policy, start, &untrusted, out)?;
             start += text.len();
+        }
+        Ok(())
+    }
+
+    /// Encodes a prompt of one segment, of which an earlier turn of the conversation may have been encoded before. The
+    /// last message ends at byte `said`.
+    fn encode_grown(&self, text: &str, said: usize, untrusted: &[Range<usize>], out: &mut Output) -> Result<()> {
+        let prefix = self.prefixes.take(text, untrusted);
+        let from = prefix.as_ref().map_or(0, Prefix::len);
+        let known = prefix.as_ref().map_or(&[][..], Prefix::ids);
+        match &mut out.count {
+            Some(count) => *count += known.len(),
+            None => out.ids.extend_from_slice(known),
+        }
+        let border = self.encode_trusted(from..said, text, 0, untrusted, out)?;
+        // Most of a prompt is known from a turn before, or its successor is not to be expected.
+        let has_grown = prefix.is_some() || out.known_bytes > text.len() / 2;
+        if has_grown {
+            let mut prefix = prefix.unwrap_or_default();
+            if let Some((end, ids)) = border.filter(|_| out.count.is_none()) {
+                prefix.extend(text, end, &out.ids[..ids], untrusted);
+            }
+            self.prefixes.put(prefix);
         }
         Ok(())
     }
@@ -295,14 +331,33 @@ impl Tokenizer {
             out.push(id, start..start + text.len());
             return Ok(());
         }
+        self.encode_trusted(0..0, text, start, untrusted, out)?;
+        Ok(())
+    }
+
+    /// Encodes a segment from the byte on with which `known` begins, where an added token ended. Returns the first border
+    /// behind `known`, or else the last one in it: its byte, and the number of ids up to it.
+    fn encode_trusted(
+        &self,
+        known: Range<usize>,
+        text: &str,
+        start: usize,
+        untrusted: &[Range<usize>],
+        out: &mut Output,
+    ) -> Result<Option<(usize, usize)>> {
         let trusted = |range: Range<usize>| !touches(untrusted, start + range.start..start + range.end);
-        let mut done = 0;
-        for found in self.added_tokens.raw().find(text, trusted) {
+        let mut done = known.start;
+        let mut border: Option<(usize, usize)> = None;
+        for found in self.added_tokens.raw().find_from(done, text, trusted) {
             self.encode_normalized(text, done..found.range.start, start, untrusted, out)?;
             out.push(found.id, start + found.range.start..start + found.range.end);
             done = found.range.end;
+            if found.is_border && border.is_none_or(|(end, _)| end < known.end) {
+                border = Some((done, out.ids.len()));
+            }
         }
-        self.encode_normalized(text, done..text.len(), start, untrusted, out)
+        self.encode_normalized(text, done..text.len(), start, untrusted, out)?;
+        Ok(border)
     }
 
     /// Encodes a part of a segment: what lies between two added tokens that are looked for in text as it is.
@@ -334,6 +389,7 @@ impl Tokenizer {
             text,
             first: part.start == 0,
         };
+        out.known_bytes += text.len();
         for (id, range) in self.vocabulary.encode_normalized(piece, &self.added_tokens, &trusted)? {
             out.push(id, base + range.start..base + range.end);
         }
@@ -351,12 +407,18 @@ impl Tokenizer {
         };
         let before = out.ids.len();
         match self.cache.look_up(piece.text, piece.first) {
-            Ok(ids) if out.count.is_some() => out.uncopied += ids.len(),
-            Ok(ids) => out.ids.extend_from_slice(&ids),
+            Ok(ids) => {
+                out.known_bytes += piece.text.len();
+                match out.count {
+                    Some(_) => out.uncopied += ids.len(),
+                    None => out.ids.extend_from_slice(&ids),
+                }
+            }
             Err(slot) => {
                 self.vocabulary.encode(piece, &mut out.ids)?;
-                if let Some(slot) = slot {
-                    self.cache.store(slot, piece.text, piece.first, &out.ids[before..]);
+                match slot {
+                    Some(slot) => self.cache.store(slot, piece.text, piece.first, &out.ids[before..]),
+                    None => out.known_bytes += piece.text.len(),
                 }
             }
         }
@@ -399,10 +461,12 @@ impl Tokenizer {
     }
 
     /// Sets how many bytes of text and ids are remembered, [`DEFAULT_CACHE_BYTES`] to begin with. 0 turns it off. What
-    /// was remembered is forgotten. A piece of text that takes more than 1/128 of it is not remembered.
+    /// was remembered is forgotten. Half of it is for pieces of text between control tokens (a piece that takes more than
+    /// 1/128 of the half is not remembered), half for the beginnings of prompts of conversations that grow.
     #[must_use]
     pub fn cache_bytes(mut self, max_bytes: usize) -> Self {
-        self.cache = Cache::new(max_bytes);
+        self.cache = Cache::new(max_bytes - max_bytes / 2);
+        self.prefixes = Prefixes::new(max_bytes / 2);
         self
     }
 
@@ -422,7 +486,14 @@ impl Tokenizer {
     /// # Ok::<(), typecase::Error>(())
     /// ```
     pub fn cache_stats(&self) -> CacheStats {
-        self.cache.stats()
+        let mut stats = self.cache.stats();
+        let prefixes = self.prefixes.stats();
+        stats.prefix_hits = prefixes.hits;
+        stats.prefix_bytes = prefixes.hit_bytes;
+        stats.prefixes = prefixes.entries;
+        stats.bytes += prefixes.bytes;
+        stats.max_bytes += self.prefixes.max_bytes();
+        stats
     }
 
     /// The bytes that `id` stands for, where tokens are bytes. They need not be whole characters.
@@ -461,6 +532,8 @@ struct Output {
     count: Option<usize>,
     /// Ids that are counted without having been in `ids`.
     uncopied: usize,
+    /// Bytes of the pieces that the cache knew or does not take: what is no reason to think that a text is new.
+    known_bytes: usize,
 }
 
 impl Output {
@@ -484,6 +557,13 @@ impl Output {
 
 /// Roles that a request may give a message; a template that writes `<|user|>` from one means its control token.
 const ROLES: &[&str] = &["system", "developer", "user", "assistant", "tool", "function"];
+
+/// Where the last text of the request in the prompt ends.
+fn said(prompt: &Prompt<'_>) -> usize {
+    let ranges = prompt.provenance().ranges();
+    let said = ranges.filter(|(_, writer)| matches!(writer, Writer::Request(_)));
+    said.last().map_or(0, |(range, _)| range.end)
+}
 
 /// The bytes that the request wrote, joined where they touch. A role of the closed set counts as the format's.
 fn request_ranges(prompt: &Prompt<'_>) -> Vec<Range<usize>> {

@@ -380,3 +380,68 @@ fn the_cache_changes_nothing() {
         assert_eq!(uncached.cache_stats().entries, 0);
     }
 }
+
+/// The ids of a text of which an earlier part may be known, and their number as it is counted.
+fn grown(tokenizer: &Tokenizer, text: &str, said: usize, untrusted: &[Range<usize>]) -> (Vec<u32>, usize) {
+    let mut out = Output::default();
+    tokenizer
+        .encode_grown(text, said, untrusted, &mut out)
+        .expect("any text encodes");
+    let mut counted = Output {
+        count: Some(0),
+        ..Output::default()
+    };
+    tokenizer
+        .encode_grown(text, said, untrusted, &mut counted)
+        .expect("any text encodes");
+    (out.ids, counted.count.unwrap_or_default())
+}
+
+#[test]
+fn a_conversation_that_grows_has_the_ids_of_one_that_is_new() {
+    let kinds = kinds();
+    let turns = prop::collection::vec((text(), text(), any::<bool>()), 1..6);
+    proptest!(ProptestConfig::with_cases(60), |(head in text(), turns in turns, cut in 0..40_usize)| {
+        for kind in &kinds {
+            // Long enough to be kept, with the same beginning for some conversations.
+            let mut whole = format!("{head}<|sep|>ab x ").repeat(1 + 1200 / (head.len() + 12));
+            let mut untrusted: Vec<Range<usize>> = Vec::new();
+            for (said, answered, is_trusted) in &turns {
+                let start = whole.len();
+                whole.push_str(said);
+                if !is_trusted && !said.is_empty() {
+                    untrusted.push(start..whole.len());
+                }
+                let said = whole.len();
+                whole.push_str("<|sep|>");
+                whole.push_str(answered);
+                let check = |text: &str, untrusted: &[Range<usize>]| {
+                    let (expected, _) = ids_of(&kind.tokenizer, text, untrusted);
+                    let (ids, count) = grown(&kind.tokenizer, text, said, untrusted);
+                    assert_eq!(count, expected.len(), "{} of {text:?}", kind.name);
+                    assert_eq!(ids, expected, "{} of {text:?} without {untrusted:?}", kind.name);
+                };
+                check(&whole, &untrusted);
+                // Another end of the same turn, and the same text from another writer.
+                let at = whole.char_indices().rev().nth(cut).map_or(0, |(at, _)| at);
+                let other = format!("{}{head}", &whole[..at]);
+                let before: Vec<_> = untrusted.iter().filter(|range| range.end <= at).cloned().collect();
+                check(&other, &before);
+                check(&whole, &[]);
+            }
+        }
+    });
+    for kind in &kinds {
+        let stats = kind.tokenizer.cache_stats();
+        // Where all are looked for in normalized text, none is known to end where the text goes on.
+        if kind.tokenizer.added_tokens().raw().is_empty() {
+            assert_eq!(stats.prefixes, 0);
+            continue;
+        }
+        assert!(
+            stats.prefix_hits > 100 && stats.bytes <= stats.max_bytes,
+            "{}: {stats:?}",
+            kind.name
+        );
+    }
+}
