@@ -99,7 +99,7 @@ fn strftime_now<'a>(state: &mut State<'a>, args: Args<'_, 'a>) -> Result<Value<'
         ));
     };
     let mut builder = TextBuilder::new();
-    strftime::format(format, now, &mut builder);
+    strftime::format(format, now, state.arena.meter(), &mut builder)?;
     Ok(Value::Str(state.text(builder)?))
 }
 

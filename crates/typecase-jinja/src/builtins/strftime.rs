@@ -3,7 +3,7 @@
 //! Directives are those of glibc, which Python hands the format to, `%f` that Python adds, and glibc's flags
 //! (`%-d`) and widths (`%3d`). The time is naive, so `%z` and `%Z` are empty.
 
-use crate::value::{Origin, Text, TextBuilder};
+use crate::value::{Exception, Meter, Origin, Text, TextBuilder};
 use std::fmt::Write as _;
 
 /// A moment as a clock on the wall shows it: what `datetime.now()` returns.
@@ -144,12 +144,26 @@ struct Flags {
     width: usize,
 }
 
+/// Units of work that a directive costs: those of the week look at several years.
+const WORK: usize = 32;
+
 /// `now.strftime(format)`
-pub(crate) fn format<'a>(format: Text<'a>, now: &LocalTime, builder: &mut TextBuilder) {
+///
+/// # Errors
+/// [`ExceptionKind::Limit`](crate::value::ExceptionKind::Limit) if `meter` has too little left.
+pub(crate) fn format(
+    format: Text<'_>,
+    now: &LocalTime,
+    meter: &Meter,
+    builder: &mut TextBuilder,
+) -> Result<(), Exception> {
     let text = format.as_str();
-    let mut literal = 0;
+    meter.scan(text.len())?;
+    let mut literals = Literals::new(format);
     let mut at = 0;
+    let mut printed = String::new();
     while let Some(found) = text[at..].find('%') {
+        meter.work(WORK)?;
         let percent = at + found;
         let mut flags = Flags::default();
         let mut directive = None;
@@ -167,26 +181,52 @@ pub(crate) fn format<'a>(format: Text<'a>, now: &LocalTime, builder: &mut TextBu
             }
         }
         let Some((directive, end)) = directive else { break };
-        let mut printed = String::new();
+        printed.clear();
         if print(&mut printed, directive, flags, now) {
-            push_literal(builder, format, literal, percent);
+            literals.push(percent, builder);
+            meter.memory(printed.len())?;
             builder.push_from(&printed, Origin::COMPUTED);
-            literal = end;
+            literals.at = end;
         }
         at = end;
     }
-    push_literal(builder, format, literal, text.len());
+    literals.push(text.len(), builder);
+    Ok(())
 }
 
-fn push_literal(builder: &mut TextBuilder, format: Text<'_>, start: usize, end: usize) {
-    let mut at = 0;
-    format.for_each_run(|bytes, origin| {
-        let (from, to) = (start.max(at), end.min(at + bytes.len()));
-        if from < to {
-            builder.push_from(&bytes[from - at..to - at], origin.plus(from - at));
+/// What of a format is no directive, from left to right. A format may have a run for each of its characters.
+struct Literals<'a> {
+    /// Where each run begins, and the run.
+    runs: Vec<(usize, &'a str, Origin)>,
+    /// The run in which `at` is, or one before it.
+    run: usize,
+    /// Up to where all was pushed or was a directive.
+    at: usize,
+}
+
+impl<'a> Literals<'a> {
+    fn new(format: Text<'a>) -> Self {
+        let (mut runs, mut start) = (Vec::new(), 0);
+        format.for_each_run(|text, origin| {
+            runs.push((start, text, origin));
+            start += text.len();
+        });
+        Literals { runs, run: 0, at: 0 }
+    }
+
+    /// Pushes what lies before `end`.
+    fn push(&mut self, end: usize, builder: &mut TextBuilder) {
+        while let Some(&(start, text, origin)) = self.runs.get(self.run) {
+            let (from, to) = (start.max(self.at), end.min(start + text.len()));
+            if from < to {
+                builder.push_from(&text[from - start..to - start], origin.plus(from - start));
+            }
+            if end < start + text.len() {
+                break;
+            }
+            self.run += 1;
         }
-        at += bytes.len();
-    });
+    }
 }
 
 /// Prints one directive; `false` if there is none of this letter.
@@ -313,7 +353,7 @@ mod unit_tests {
         };
         let arena = Arena::new();
         let mut builder = TextBuilder::new();
-        format(Text::new(text), &now, &mut builder);
+        format(Text::new(text), &now, arena.meter(), &mut builder).expect("little work");
         builder.finish(&arena).as_str().to_owned()
     }
 

@@ -2,12 +2,13 @@
 
 use std::time::{Duration, Instant};
 use typecase_jinja::value::{Arena, json};
-use typecase_jinja::{ErrorKind, Options, Template};
+use typecase_jinja::{ErrorKind, LocalTime, Options, Template};
 
 fn kind(source: &str) -> Option<ErrorKind> {
     let mut options = Options::default();
     options.max_memory_bytes = 1 << 24;
     options.max_work = 1 << 24;
+    options.now = Some(LocalTime::from_unix(0, 0, 0));
     let template = Template::compile(source).expect(source);
     let arena = Arena::new();
     let values = json::parse_str(r#"{"s": "abc", "xs": [1, 2, 3], "n": 10}"#, &arena).expect("JSON");
@@ -44,12 +45,20 @@ fn large_results_are_refused_before_they_are_made() {
         "{{ (s * 2000).replace('', s * 2000) }}",
         "{{ (s * 2000).join((s * 2000)|list) }}",
         "{{ ((s * 2000)|list)|join(s * 2000) }}",
+        "{{ strftime_now('%Y' * 600000) }}",
+        "{{ strftime_now('%1023d' * 100000) }}",
         "{{ xs|batch(n**9, 0)|list }}",
         "{{ (s * 10000).translate({97: s * 10000}) }}",
         "{% for i in range(10**5) %}{% set s = s ~ s %}{{ (s * 100000)|upper|length }}{% endfor %}",
     ] {
         assert_eq!(kind(source), Some(ErrorKind::Limit), "{source}");
     }
+}
+
+#[test]
+fn a_format_of_many_runs_is_printed_in_one_pass() {
+    // Quadratic work took minutes.
+    assert_eq!(kind("{{ strftime_now('%Y-' * 200000)|length }}"), None);
 }
 
 #[test]

@@ -240,13 +240,14 @@ mod tests {
         let text = long("abc ");
         let end = text.len();
         prefixes.put(prefix(&text, &[5..9, end - 4..end]));
-        for other in [
-            &[][..],
-            &[5..9],
-            &[5..8, end - 4..end],
-            &[5..9, end - 3..end],
-            &[1..2, 5..9, end - 4..end],
-        ] {
+        let others: [Vec<Range<usize>>; 5] = [
+            Vec::new(),
+            std::iter::once(5..9).collect(),
+            Vec::from([5..8, end - 4..end]),
+            Vec::from([5..9, end - 3..end]),
+            Vec::from([1..2, 5..9, end - 4..end]),
+        ];
+        for other in &others {
             assert!(prefixes.take(&text, other).is_none(), "{other:?}");
         }
         // What begins behind it, or goes on there, does not count.
