@@ -142,9 +142,10 @@ JSON output, one object (with --jsonl: one per line, in the order of the request
   provenance   [{start, end, writer: \"format\" | \"config\" | \"request\", path}]: who wrote which bytes of text; `path` is the
                field of the request, else null
   generation   [{start, end}]: the {% generation %} blocks of a template
-A refused request gives {error: {message, type, param, code}} instead. Fields may be added, never removed.
+A request without a prompt gives {error: {message, type, param, code}} instead; with --jsonl the others go on, whoever's
+fault it is. Fields may be added, never removed.
 
-Exit status: 0 all done, 1 some request was refused, 2 could not run.";
+Exit status: 0 all done, 1 some request was refused (with --jsonl: has an error in its line), 2 could not run.";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = RENDER_HELP)]

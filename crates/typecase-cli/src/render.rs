@@ -91,7 +91,7 @@ fn lines(renderer: &Renderer, file: &Path, output: Output, out: &mut impl Write)
                     Output::Json | Output::View => json_line(out, &Rendered::new(&done, renderer.model_name()))?,
                 }
             }
-            Err(err) if err.fault() == Fault::Server => return Err(err.into()),
+            // Whoever's fault it is: the requests behind it are not to be lost.
             Err(err) => {
                 refused += 1;
                 json_line(out, &Refused::new(&err))?;
@@ -102,7 +102,10 @@ fn lines(renderer: &Renderer, file: &Path, output: Output, out: &mut impl Write)
     if refused == 0 {
         return Ok(Outcome::Done);
     }
-    anstream::eprintln!("{refused} of {} requests were refused", rendered + refused);
+    anstream::eprintln!(
+        "{refused} of {} requests have no prompt; each has a line with its error",
+        rendered + refused
+    );
     Ok(Outcome::Refused)
 }
 

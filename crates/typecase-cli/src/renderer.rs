@@ -4,7 +4,7 @@ use crate::args::{FormatName, Profile, Source, Trust};
 use crate::clock;
 use anyhow::{Context, Result, bail};
 use std::path::Path;
-use typecase::format::chat_template::TokenNames;
+use typecase::format::chat_template::{TokenNames, render_own};
 use typecase::format::kimi_k3::{self, KimiK3};
 use typecase::format::{ChatTemplate, Format};
 use typecase::model::{Language, ModelFiles};
@@ -141,10 +141,11 @@ impl Renderer {
                 Ok((prompt, format))
             }
             Subject::Template(template) => {
-                let own = request.own_template();
-                let own = own.map(|source| ChatTemplate::compile(source, template.token_names().clone()));
-                let own = own.transpose()?;
-                let prompt = own.as_ref().unwrap_or(template).render(&request, options)?;
+                let names = || template.token_names().clone();
+                let prompt = match request.own_template() {
+                    Some(source) => render_own(source, names(), &request, options)?,
+                    None => template.render(&request, options)?,
+                };
                 Ok((prompt, ChatTemplate::NAME))
             }
         }

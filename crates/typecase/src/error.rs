@@ -197,6 +197,11 @@ pub enum ErrorKind {
         /// Where in the template.
         position: Option<Position>,
     },
+    /// The chat template that the request brings does not compile, or does what templates may not.
+    RequestTemplate {
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The model has several chat templates, none of which is meant if none is named. The fault of the client where
     /// there is one for requests with tools.
     NoDefaultTemplate {
@@ -288,6 +293,7 @@ impl ErrorKind {
                 typecase_jinja::ErrorKind::Limit => "template_limit",
                 _ => "template_error",
             },
+            Self::RequestTemplate { .. } => "request_template",
             Self::NoDefaultTemplate { .. } => "no_default_template",
             Self::UnknownId { .. } => "unknown_id",
             Self::NoModelDirectory { .. } => "no_model_directory",
@@ -327,6 +333,7 @@ impl ErrorKind {
             | Self::UnsupportedMedia { .. }
             | Self::UnreadableImage { .. }
             | Self::MediaCount { .. }
+            | Self::RequestTemplate { .. }
             | Self::PlaceholderQuoted { .. } => Fault::Client,
             // A template that ran and failed was given what it has no place for.
             Self::Template { kind, .. } => match kind {
@@ -538,6 +545,7 @@ impl fmt::Display for ErrorKind {
                 }
                 write!(f, ": {kind}: {message}")
             }
+            Self::RequestTemplate { reason } => f.write_str(reason),
             Self::NoDefaultTemplate { names } => {
                 let tools = match names.iter().any(|name| name == "tool_use") {
                     true => "the request has no tools, and ",

@@ -25,8 +25,8 @@ pub use language::Language;
 pub use media::ModelMedia;
 pub use templates::NamedTemplate;
 
-use crate::format::{ChatTemplate, Format, RenderOptions};
-use crate::prompt::Prompt;
+use crate::format::{Format, RenderOptions, chat_template};
+use crate::prompt::{Prompt, PromptTemplate};
 use crate::request::ChatRequest;
 use crate::tokenizer::{TokenOrigins, Tokenizer, Tokens, Trust, TurnMarks};
 use crate::{ErrorKind, Result};
@@ -47,7 +47,10 @@ pub struct Model {
     tokenizer: Tokenizer,
     /// Made when first asked for: only training wants masks.
     turn_marks: OnceLock<TurnMarks>,
-    media: Option<ModelMedia>,
+    /// With the reason for refusing media where the vocabulary lacks a placeholder of the family.
+    media: std::result::Result<Option<ModelMedia>, ErrorKind>,
+    /// What closes and opens turns in the prompts of each template, when asked for.
+    template_marks: Vec<OnceLock<TurnMarks>>,
 }
 
 const CONFIG: &str = "config.json";
@@ -103,7 +106,13 @@ impl Model {
         let templates = NamedTemplate::find(&files)?;
         let tokenizer = Tokenizer::from_files(&files)?;
         let stop_ids = stop_ids(&files, parsed, &tokenizer)?;
-        let media = ModelMedia::load(&files, parsed, &tokenizer)?;
+        let media = match ModelMedia::load(&files, parsed, &tokenizer) {
+            Ok(media) => Ok(media),
+            Err(err) => match err.kind() {
+                kind @ ErrorKind::PlaceholderNotRegistered { .. } => Err(kind.clone()),
+                _ => return Err(err),
+            },
+        };
         Ok(Model {
             files,
             config,
@@ -115,6 +124,7 @@ impl Model {
             tokenizer,
             turn_marks: OnceLock::new(),
             media,
+            template_marks: Vec::new(),
         })
     }
 
@@ -133,23 +143,30 @@ impl Model {
     /// The prompt of a request; by the template that it brings, if it was read with leave to bring one.
     ///
     /// # Errors
-    /// As [`format`](Self::format) and [`Format::render`]; a template of the request that does not compile;
-    /// [`ErrorKind::MediaCount`] (client) if a template of a model that takes media does not write one placeholder per item.
+    /// As [`format`](Self::format) and [`Format::render`]; [`ErrorKind::RequestTemplate`] (client) if the template of the
+    /// request does not compile or does what templates may not; [`ErrorKind::MediaCount`] (client) if a template of a model
+    /// that takes media does not write one placeholder per item; [`ErrorKind::PlaceholderNotRegistered`] (server) for a
+    /// request with media if the vocabulary lacks the placeholder of the model's family.
     pub fn render<'a>(&self, request: &ChatRequest<'a>, options: &RenderOptions) -> Result<Prompt<'a>> {
-        let own = match request.own_template() {
-            Some(source) => {
-                let names = self.special_tokens().iter().cloned().collect();
-                Some(ChatTemplate::compile(source, names)?)
-            }
-            None => None,
+        let names = || self.special_tokens().iter().cloned().collect();
+        let mut prompt = match request.own_template() {
+            Some(source) => chat_template::render_own(source, names(), request, options)?,
+            None => match &self.language {
+                Language::Native(format) => return format.render(request, options),
+                Language::Templates(templates) => {
+                    let (index, template) = templates.pick(request.tools())?;
+                    let mut prompt = template.render(request, options)?;
+                    prompt.set_template(PromptTemplate::Named(index));
+                    prompt
+                }
+                Language::Unknown => self.format(request)?.render(request, options)?,
+            },
         };
-        let mut prompt = match &own {
-            Some(template) => template.render(request, options)?,
-            None => self.format(request)?.render(request, options)?,
-        };
-        let is_template = own.is_some() || matches!(self.language, Language::Templates(_));
-        if let (true, Some(media)) = (is_template, &self.media) {
-            media.locate(request, &mut prompt)?;
+        match &self.media {
+            Ok(Some(media)) => media.locate(request, &mut prompt)?,
+            Ok(None) => media::warn_of_media(request, &mut prompt),
+            Err(kind) if media::has_media(request) => return Err(kind.clone().into()),
+            Err(_) => {}
         }
         Ok(prompt)
     }
@@ -189,19 +206,43 @@ impl Model {
     /// # Ok::<(), typecase::Error>(())
     /// ```
     pub fn explain(&self, prompt: &Prompt<'_>, trust: Trust) -> Result<TokenOrigins> {
-        self.tokenizer.explain(prompt, trust, self.turn_marks())
+        match prompt.template() {
+            PromptTemplate::Own(template) => {
+                let marks = turn_probe::marks(template.as_ref(), &self.tokenizer, &self.stop_ids);
+                self.tokenizer.explain(prompt, trust, &marks)
+            }
+            PromptTemplate::Named(index) => {
+                let marks = self.template_turn_marks(*index).unwrap_or_else(|| self.turn_marks());
+                self.tokenizer.explain(prompt, trust, marks)
+            }
+            PromptTemplate::Unknown => self.tokenizer.explain(prompt, trust, self.turn_marks()),
+        }
     }
 
-    /// What opens and closes the turns of the assistant in this model's prompts, as small conversations show it.
+    /// What opens and closes the turns of the assistant in this model's prompts, as small conversations show it; of several
+    /// templates, in those of the default one.
     pub fn turn_marks(&self) -> &TurnMarks {
-        self.turn_marks.get_or_init(|| match &self.language {
-            Language::Native(format) => turn_probe::marks(format.as_ref(), &self.tokenizer, &self.stop_ids),
-            Language::Templates(templates) => match templates.choose(None) {
-                Ok(template) => turn_probe::marks(template, &self.tokenizer, &self.stop_ids),
-                Err(_) => TurnMarks::closed_by(&self.stop_ids),
-            },
-            Language::Unknown => TurnMarks::closed_by(&self.stop_ids),
+        let default = match &self.language {
+            Language::Templates(templates) => templates.pick(None).ok().map(|(index, _)| index),
+            _ => None,
+        };
+        let of_template = default.and_then(|index| self.template_turn_marks(index));
+        of_template.unwrap_or_else(|| {
+            self.turn_marks.get_or_init(|| match &self.language {
+                Language::Native(format) => turn_probe::marks(format.as_ref(), &self.tokenizer, &self.stop_ids),
+                Language::Templates(_) | Language::Unknown => TurnMarks::closed_by(&self.stop_ids),
+            })
         })
+    }
+
+    /// Those of one of several templates.
+    fn template_turn_marks(&self, index: usize) -> Option<&TurnMarks> {
+        let Language::Templates(templates) = &self.language else {
+            return None;
+        };
+        let template = templates.at(index)?;
+        let marks = self.template_marks.get(index)?;
+        Some(marks.get_or_init(|| turn_probe::marks(template, &self.tokenizer, &self.stop_ids)))
     }
 
     /// The ids of a prompt.

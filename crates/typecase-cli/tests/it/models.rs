@@ -120,8 +120,8 @@ fn media_of_a_template_are_in_the_output() {
 
 #[test]
 fn a_template_that_does_not_compile_is_named_and_hinders_nothing_else() {
-    let list = json!({"chat_template": [{"name": "default", "template": "{{ messages[0].content }}"},
-        {"name": "rag", "template": "\n{% if %}"}]})
+    let list = json!({"chat_template": [{"name": "tool_use", "template": "{{ messages[0].content }}"},
+        {"name": "default", "template": "\n{% if %}"}]})
     .to_string();
     for (test, file, content, named) in [
         (
@@ -131,16 +131,10 @@ fn a_template_that_does_not_compile_is_named_and_hinders_nothing_else() {
             "chat_template.jinja: chat template, line 1",
         ),
         (
-            "broken-more",
-            "additional_chat_templates/rag.jinja",
-            "{% if %}",
-            "rag.jinja: chat template, line 1",
-        ),
-        (
             "broken-list",
             "tokenizer_config.json",
             list.as_str(),
-            "tokenizer_config.json: rag chat template, line 2",
+            "tokenizer_config.json: default chat template, line 2",
         ),
     ] {
         let directory = model(test, &[(file, content)]);
@@ -279,4 +273,122 @@ fn ids_of_no_token_are_told_of() {
         "{}",
         stderr(&output)
     );
+}
+
+const WITH_TOOLS: &str = r#"{"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho"}],
+    "add_generation_prompt": false, "tools": [{"type": "function", "function": {"name": "f", "parameters": {}}}]}"#;
+
+#[test]
+fn a_broken_template_for_tools_is_told_of_when_a_request_has_some() {
+    let files = [
+        ("chat_template.jinja", "{{ messages[0].content }}"),
+        ("additional_chat_templates/tool_use.jinja", "{% if %}"),
+    ];
+    let directory = model("broken-tools", &files);
+    let output = run(&["render"], &directory, &["--output", "text"], HI);
+    assert_eq!(stdout(&output), "Hi", "{}", stderr(&output));
+    let failed = run(&["render"], &directory, &["--output", "text"], WITH_TOOLS);
+    assert_eq!(failed.status.code(), Some(2));
+    assert!(
+        stderr(&failed).contains("tool_use.jinja: chat template, line 1"),
+        "{}",
+        stderr(&failed)
+    );
+}
+
+#[test]
+fn every_line_has_its_result_whoever_s_fault_an_error_is() {
+    let directory = model("lines", &[("chat_template.jinja", "{{ messages[0].content }}")]);
+    let brings = |template: &str| {
+        json!({"messages": [{"role": "user", "content": "Hi"}], "chat_template": template}).to_string()
+    };
+    let lines = [
+        brings("{% if %}"),
+        brings("{% set l = [] %}{{ l.append(1) }}"),
+        brings("<{{ messages[0].content }}>"),
+        brings("{{ raise_exception('no') }}"),
+    ];
+    let args = ["--jsonl", "--allow-template"];
+    let output = run(&["render"], &directory, &args, &(lines.join("\n") + "\n"));
+    assert_eq!(output.status.code(), Some(1));
+    let rows: Vec<Value> = (stdout(&output).lines())
+        .map(|line| serde_json::from_str(line).expect("is JSON"))
+        .collect();
+    let found: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            (
+                row["text"].as_str(),
+                row["error"]["code"].as_str(),
+                row["error"]["type"].as_str(),
+            )
+        })
+        .collect();
+    let client = Some("invalid_request_error");
+    assert_eq!(
+        found,
+        [
+            (None, Some("request_template"), client),
+            (None, Some("request_template"), client),
+            (Some("<Hi>"), None, None),
+            (None, Some("template_refused"), client),
+        ]
+    );
+    assert_eq!(rows[0]["error"]["param"], "chat_template");
+    // A fault of the server ends no run either.
+    let broken = [
+        ("chat_template.jinja", "x"),
+        ("additional_chat_templates/tool_use.jinja", "{% if %}"),
+    ];
+    let directory = model("server-lines", &broken);
+    let compact = serde_json::from_str::<Value>(WITH_TOOLS).expect("is JSON").to_string();
+    let output = run(
+        &["render"],
+        &directory,
+        &["--jsonl", "--output", "text"],
+        &format!("{compact}\n{HI}\n"),
+    );
+    assert_eq!(stdout(&output).lines().count(), 2, "{}", stdout(&output));
+    assert!(stdout(&output).contains("server_error") && stdout(&output).ends_with("\"x\"\n"));
+}
+
+#[test]
+fn the_mask_is_that_of_the_template_that_was_used() {
+    let turn = |open: &str| {
+        format!(
+            "{{% for m in messages %}}<|im_start|>{{{{ m.role }}}}{open}{{{{ m.content }}}}<|im_end|>{{% endfor %}}\
+             {{% if add_generation_prompt %}}<|im_start|>assistant{open}{{% endif %}}"
+        )
+    };
+    let (default, tools) = (turn("\n"), turn(" with tools says:\n"));
+    let files = [
+        ("chat_template.jinja", default.as_str()),
+        ("additional_chat_templates/tool_use.jinja", tools.as_str()),
+    ];
+    let directory = model("masks", &files);
+    let generated = |args: &[&str], request: &str| {
+        let args: Vec<&str> = ["--explain", "--output", "json"].iter().chain(args).copied().collect();
+        let tokens = json(&run(&["tokens", "encode"], &directory, &args, request));
+        let tokens = tokens.as_array().expect("is a list");
+        let texts = tokens.iter().filter(|token| token["generated"] == true);
+        texts
+            .map(|token| token["text"].as_str().expect("is text"))
+            .collect::<String>()
+    };
+    let mut without: Value = serde_json::from_str(WITH_TOOLS).expect("is JSON");
+    without.as_object_mut().expect("is an object").remove("tools");
+    let mut own = without.clone();
+    own["chat_template"] = json!(turn(" on its own:\n"));
+    assert_eq!(generated(&[], &without.to_string()), "Ho<|im_end|>");
+    assert_eq!(generated(&[], WITH_TOOLS), "Ho<|im_end|>");
+    assert_eq!(generated(&["--allow-template"], &own.to_string()), "Ho<|im_end|>");
+}
+
+#[test]
+fn media_that_nobody_can_place_are_told_of() {
+    let directory = model("unplaced", &[("chat_template.jinja", TEMPLATE), ("config.json", "{}")]);
+    std::fs::write(directory.join("config.json"), r#"{"model_type": "other"}"#).expect("written");
+    let result = json(&run(&["render"], &directory, &["--output", "json"], IMAGE));
+    assert_eq!(result["warnings"][0]["code"], "media_not_placed");
+    assert_eq!(result["warnings"][0]["path"], "messages[0].content[1]");
 }

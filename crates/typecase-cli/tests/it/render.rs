@@ -97,7 +97,7 @@ fn lines_keep_their_order_and_errors_their_place() {
     assert_eq!(lines[1]["error"]["code"], "unsupported_part");
     assert_eq!(lines[2]["error"]["code"], "invalid_json");
     assert!(
-        stderr(&output).contains("2 of 4 requests were refused"),
+        stderr(&output).contains("2 of 4 requests have no prompt"),
         "{}",
         stderr(&output)
     );

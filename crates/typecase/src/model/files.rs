@@ -39,6 +39,7 @@ impl ModelFiles {
         "tekken.json",
         "tokenizer_config.json",
         "special_tokens_map.json",
+        "added_tokens.json",
         "chat_template.jinja",
         "chat_template.json",
         "processor_config.json",

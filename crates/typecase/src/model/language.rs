@@ -6,6 +6,7 @@ use crate::format::chat_template::{ChatTemplate, ChatTemplates, TokenNames};
 use crate::format::{Format, KimiK3};
 use crate::media::{self, Anchor, Contract};
 use crate::request::ChatRequest;
+use std::sync::OnceLock;
 use typecase_jinja::value::{Arena, Value};
 
 /// What the prompts of a model are written in.
@@ -58,18 +59,24 @@ impl Model {
     /// # Ok::<(), typecase::Error>(())
     /// ```
     pub fn with_language(mut self, language: Language) -> Result<Self> {
-        if let Language::Native(format) = &language {
-            self.check_control_tokens(format.as_ref())?;
-        }
+        let templates = match &language {
+            Language::Native(format) => {
+                self.check_control_tokens(format.as_ref())?;
+                0
+            }
+            Language::Templates(templates) => templates.len(),
+            Language::Unknown => 0,
+        };
         self.language = language;
-        self.turn_marks = Default::default();
+        self.turn_marks = OnceLock::new();
+        self.template_marks = (0..templates).map(|_| OnceLock::new()).collect();
         Ok(self)
     }
 
     /// The prompt language that the files of the model say: the native format of its `model_type`, else its templates.
     ///
     /// # Errors
-    /// [`ErrorKind::BrokenModelFile`] (server) if a template does not compile.
+    /// [`ErrorKind::BrokenModelFile`] (server) if the default template does not compile.
     pub fn own_language(&self) -> Result<Language> {
         if self.model_type.as_deref() == Some(KimiK3::NAME) {
             return Ok(Language::Native(Box::new(KimiK3::default())));
@@ -84,13 +91,18 @@ impl Model {
     /// The templates of the model, compiled with `names` for its named tokens.
     ///
     /// # Errors
-    /// [`ErrorKind::BrokenModelFile`] (server) if one does not compile.
+    /// [`ErrorKind::BrokenModelFile`] (server) if the default one does not compile. Of another one it is told when a request
+    /// asks for it, as in transformers.
     pub fn compile_templates(&self, names: &TokenNames) -> Result<ChatTemplates> {
         let mut compiled = ChatTemplates::default();
         for template in &self.templates {
-            compiled.insert(&template.name, template.compile(&self.files, names.clone())?);
+            let result = template.compile(&self.files, names.clone());
+            compiled.insert_result(&template.name, result.map_err(|err| err.kind().clone()));
         }
-        Ok(compiled)
+        match compiled.broken_default() {
+            Some(kind) => Err(kind.into()),
+            None => Ok(compiled),
+        }
     }
 
     /// The format of the prompts of a request: the model's native one, else the template that its tools ask for.
@@ -109,6 +121,10 @@ impl Model {
     }
 
     fn check_control_tokens(&self, format: &dyn Format) -> Result<()> {
+        let is_own = self.model_type.as_deref() == Some(format.name());
+        if let (true, Err(kind)) = (is_own, &self.media) {
+            return Err(kind.clone().into());
+        }
         let added = self.tokenizer.added_tokens();
         if let Some(token) = (format.control_tokens().iter()).find(|token| added.id(token.as_str()).is_none()) {
             return Err(Error::new(ErrorKind::ControlTokenNotRegistered {
@@ -117,7 +133,7 @@ impl Model {
                 model: self.files.name(),
             }));
         }
-        if self.model_type.as_deref() != Some(format.name()) {
+        if !is_own {
             return Ok(());
         }
         match media::contract(format.name()) {

@@ -6,12 +6,12 @@
 use super::ModelFiles;
 use crate::engine::{ExpandedPrompt, expand};
 use crate::media::{self, Anchor, Anchors, Contract, Family, Media, Vocabulary};
-use crate::prompt::{MediaItem, Modality, Prompt, SpecialTokens};
+use crate::prompt::{MediaItem, Modality, Prompt, SpecialTokens, Warning, WarningKind};
 use crate::request::{ChatRequest, Content, Part, PartKind};
 use crate::tokenizer::{EncodeOptions, Tokenizer};
 use crate::{Error, ErrorKind, Result};
 use std::ops::Range;
-use typecase_jinja::value::{Arena, Value};
+use typecase_jinja::value::{Arena, Path, Value};
 
 const PREPROCESSOR: &str = "preprocessor_config.json";
 const VIDEO_PREPROCESSOR: &str = "video_preprocessor_config.json";
@@ -120,6 +120,25 @@ impl ModelMedia {
     }
 }
 
+/// Whether a request has media.
+pub(super) fn has_media(request: &ChatRequest<'_>) -> bool {
+    !sent(request).is_empty()
+}
+
+/// Tells of media whose places nobody knows, since the family of the model is not known to take any.
+pub(super) fn warn_of_media(request: &ChatRequest<'_>, prompt: &mut Prompt<'_>) {
+    for item in sent(request) {
+        prompt.warn(Warning {
+            path: Path::root()
+                .within(item.part)
+                .within("content")
+                .within(item.message)
+                .within("messages"),
+            kind: WarningKind::MediaNotPlaced,
+        });
+    }
+}
+
 /// A media item of a request.
 struct Sent<'a> {
     modality: Modality,
@@ -208,9 +227,10 @@ impl Vocabulary for Tokenizer {
 }
 
 impl super::Model {
-    /// How the model takes media; `None` for a model without media, or of a family that is not known.
+    /// How the model takes media; `None` for a model without media, of a family that is not known, or whose vocabulary lacks
+    /// the placeholder of its family.
     pub fn media(&self) -> Option<&ModelMedia> {
-        self.media.as_ref()
+        self.media.as_ref().ok()?.as_ref()
     }
 
     /// The tokens of each media item of a prompt, in the order of its manifest: where adapters find what they replace.

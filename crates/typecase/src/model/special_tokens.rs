@@ -5,8 +5,8 @@
 //! `special_tokens_map.json` replaces what `tokenizer_config.json` says, but only if that has no `added_tokens_decoder`.
 
 use super::ModelFiles;
-use crate::Result;
 use crate::format::chat_template::TOKEN_NAMES;
+use crate::{ErrorKind, Result};
 use typecase_jinja::value::{Arena, Dict, Value};
 
 /// How every key that names a token ends. `transformers` takes `image_token` and the like too, not only the seven
@@ -15,6 +15,8 @@ const SUFFIX: &str = "_token";
 /// Further tokens: a list, or a map from more names. The second is the older name of the first.
 const EXTRA: &str = "extra_special_tokens";
 const OLD_EXTRA: &str = "additional_special_tokens";
+/// A map from more names.
+const MODEL_SPECIFIC: &str = "model_specific_special_tokens";
 
 const CONFIG: &str = "tokenizer_config.json";
 const MAP: &str = "special_tokens_map.json";
@@ -96,44 +98,70 @@ impl SpecialTokens {
         let mut is_complete = false;
         with_file(files, CONFIG, |config| {
             is_complete = config.get("added_tokens_decoder").is_some();
-            tokens.read_names(config, Origin::Config);
+            tokens.read_names(config, Origin::Config)?;
             let is_said = |list: &Value<'_>| list.as_list().is_some_and(|list| !list.is_empty());
             let extra = config.get(EXTRA).filter(is_said).or_else(|| config.get(OLD_EXTRA));
-            tokens.extra = extra.or_else(|| config.get(EXTRA)).and_then(token_list);
+            tokens.extra = token_list(EXTRA, extra.or_else(|| config.get(EXTRA)))?;
+            Ok(())
         })?;
         if !is_complete {
             with_file(files, MAP, |map| {
-                tokens.read_names(map, Origin::Map);
-                let more = map.get(EXTRA).and_then(token_list);
+                tokens.read_names(map, Origin::Map)?;
+                let more = token_list(EXTRA, map.get(EXTRA))?;
+                let old = token_list(OLD_EXTRA, map.get(OLD_EXTRA))?;
                 match (&mut tokens.extra, more) {
                     (Some(extra), Some(more)) => {
                         let is_new = |token: &ConfiguredToken| !extra.contains(token);
                         let more: Vec<_> = more.into_iter().filter(is_new).collect();
                         extra.extend(more);
                     }
-                    (extra @ None, more) => *extra = more.or_else(|| map.get(OLD_EXTRA).and_then(token_list)),
+                    (extra @ None, more) => *extra = more.or(old),
                     (Some(_), None) => {}
                 }
+                Ok(())
             })?;
         }
         Ok(tokens)
     }
 
     /// Reads the names of a file. The second one replaces standard names only.
-    fn read_names(&mut self, file: &Dict<'_>, origin: Origin) {
+    fn read_names(&mut self, file: &Dict<'_>, origin: Origin) -> Parsed<()> {
         let is_map = origin == Origin::Map;
-        let is_kept = |tokens: &Self, name: &str| is_map && !TOKEN_NAMES.contains(&name) && tokens.is_said(name);
         for (name, value) in file.str_entries().filter(|(name, _)| name.as_str().ends_with(SUFFIX)) {
             let (name, token) = (name.as_str(), ConfiguredToken::read(value, is_map));
-            if (value.is_none() || token.is_some()) && !is_kept(self, name) {
-                self.set(name, token, origin);
+            let is_standard = TOKEN_NAMES.contains(&name);
+            let is_kept = is_map && !is_standard && self.is_said(name);
+            match (value.is_none() || token.is_some(), is_standard) {
+                (true, _) if !is_kept => self.set(name, token, origin),
+                (true, _) => {}
+                // `add_bos_token` and the like are no tokens.
+                (false, false) => {}
+                (false, true) => return Err(wrong(name, value)),
             }
         }
-        for extra in [OLD_EXTRA, EXTRA].iter().filter_map(|key| file.get(key)?.as_dict()) {
+        let mut maps = vec![OLD_EXTRA, EXTRA];
+        // Counts only where nothing else of its kind is there.
+        let has_own = |tokens: &Self| {
+            tokens
+                .named
+                .iter()
+                .any(|named| !TOKEN_NAMES.contains(&named.name.as_str()))
+        };
+        if !is_map
+            && !has_own(self)
+            && !maps
+                .iter()
+                .any(|key| file.get(key).is_some_and(|extra| extra.as_dict().is_some()))
+        {
+            maps.push(MODEL_SPECIFIC);
+        }
+        for extra in maps.iter().filter_map(|key| file.get(key)?.as_dict()) {
             for (name, value) in extra.str_entries() {
-                self.set(name.as_str(), ConfiguredToken::read(value, is_map), origin);
+                let token = ConfiguredToken::read(value, is_map).ok_or_else(|| wrong(name.as_str(), value))?;
+                self.set(name.as_str(), Some(token), origin);
             }
         }
+        Ok(())
     }
 
     fn is_said(&self, name: &str) -> bool {
@@ -166,6 +194,28 @@ impl SpecialTokens {
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let named = self.named.iter().find(|known| known.name == name)?;
         named.token.as_ref().map(|token| token.content.as_str())
+    }
+
+    /// Tokens without a standard name.
+    pub(crate) fn further(&self) -> impl Iterator<Item = &ConfiguredToken> {
+        let named = self
+            .named
+            .iter()
+            .filter(|named| !TOKEN_NAMES.contains(&named.name.as_str()));
+        let named = named.filter_map(|named| named.token.as_ref());
+        named.chain(self.extra.iter().flatten())
+    }
+
+    /// Whether a token that has a standard name, or none, is spelled so.
+    pub(crate) fn is_standard_or_extra(&self, content: &str) -> bool {
+        let named = self
+            .named
+            .iter()
+            .filter(|named| TOKEN_NAMES.contains(&named.name.as_str()));
+        let named = named.filter_map(|named| named.token.as_ref());
+        named
+            .chain(self.extra.iter().flatten())
+            .any(|token| token.content == content)
     }
 
     /// Whether a token that has a name is spelled so.
@@ -203,16 +253,32 @@ impl SpecialTokens {
     }
 }
 
-fn token_list(list: Value<'_>) -> Option<Vec<ConfiguredToken>> {
-    let tokens = list.as_list()?.items().iter();
-    Some(tokens.filter_map(|token| ConfiguredToken::read(*token, true)).collect())
+/// Tokens without names; a map has names, which are read elsewhere.
+fn token_list(key: &str, list: Option<Value<'_>>) -> Parsed<Option<Vec<ConfiguredToken>>> {
+    match list {
+        None | Some(Value::None(_) | Value::Dict(_)) => Ok(None),
+        Some(Value::List(list)) => {
+            let tokens = list.items().iter();
+            let read = |token: &Value<'_>| ConfiguredToken::read(*token, false).ok_or_else(|| wrong(key, *token));
+            tokens.map(read).collect::<Parsed<_>>().map(Some)
+        }
+        Some(found) => Err(format!("{key}: {}", ErrorKind::wrong_type(found, "an array of tokens"))),
+    }
 }
 
-fn with_file(files: &ModelFiles, file: &str, read: impl FnOnce(&Dict<'_>)) -> Result<()> {
+/// What a file says, or what is wrong with it.
+type Parsed<T> = std::result::Result<T, String>;
+
+fn wrong(key: &str, found: Value<'_>) -> String {
+    let found = ErrorKind::wrong_type(found, "a token: its spelling, or an object with its content");
+    format!("{key}: {found}")
+}
+
+fn with_file(files: &ModelFiles, file: &str, read: impl FnOnce(&Dict<'_>) -> Parsed<()>) -> Result<()> {
     if let Some(text) = files.read_optional(file)? {
         let arena = Arena::new();
         if let Some(config) = files.parse(file, &text, &arena)?.as_dict() {
-            read(config);
+            read(config).map_err(|reason| files.broken(file, reason))?;
         }
     }
     Ok(())

@@ -46,6 +46,7 @@ impl<'a> PromptBuilder<'a> {
                 stub: None,
                 generation: Vec::new(),
                 warnings: Vec::new(),
+                template: Default::default(),
             },
         }
     }

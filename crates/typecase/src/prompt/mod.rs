@@ -33,6 +33,19 @@ pub struct Prompt<'a> {
     stub: Option<Range<usize>>,
     generation: Vec<Range<usize>>,
     warnings: Vec<Warning>,
+    template: PromptTemplate,
+}
+
+/// The chat template that wrote a prompt, as far as a model has to know to tell its turns apart.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum PromptTemplate {
+    /// None, or the only one.
+    #[default]
+    Unknown,
+    /// One of those of the model.
+    Named(usize),
+    /// That of the request.
+    Own(std::sync::Arc<crate::format::ChatTemplate>),
 }
 
 impl<'a> Prompt<'a> {
@@ -90,6 +103,14 @@ impl<'a> Prompt<'a> {
     /// What the format did with parts of the request that it could not take as they are.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
+    }
+
+    pub(crate) fn template(&self) -> &PromptTemplate {
+        &self.template
+    }
+
+    pub(crate) fn set_template(&mut self, template: PromptTemplate) {
+        self.template = template;
     }
 
     pub(crate) fn warn(&mut self, warning: Warning) {

@@ -53,6 +53,7 @@ impl Rendered {
             stub: self.stub.map(|start| start..end),
             generation: self.generation,
             warnings: Vec::new(),
+            template: Default::default(),
             text: PromptText::new(self.text),
         }
     }

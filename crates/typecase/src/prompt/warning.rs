@@ -24,6 +24,9 @@ pub enum WarningKind {
     KeywordPassedOver,
     /// A keyword argument changes nothing: neither the format nor the template reads one of this name.
     KeywordNotRead,
+    /// Where in the prompt a media item is, if it is there at all, is not known: no family of media models is known for the
+    /// model.
+    MediaNotPlaced,
 }
 
 impl WarningKind {
@@ -34,6 +37,7 @@ impl WarningKind {
             WarningKind::ResultsUnordered => "results_unordered",
             WarningKind::KeywordPassedOver => "keyword_passed_over",
             WarningKind::KeywordNotRead => "keyword_not_read",
+            WarningKind::MediaNotPlaced => "media_not_placed",
         }
     }
 }
@@ -46,6 +50,9 @@ impl fmt::Display for WarningKind {
                 "the result belongs to no call, so the tool results stay in the order they came in"
             }
             WarningKind::KeywordNotRead => "the model's prompt format reads no argument of this name",
+            WarningKind::MediaNotPlaced => {
+                "how the model takes media is not known, so nobody knows where this is in the prompt"
+            }
             WarningKind::KeywordPassedOver => "no request may set this for a chat template, and it was passed over",
         })
     }

@@ -65,13 +65,14 @@ pub(super) struct Found {
 impl AddedTokens {
     /// A table of `tokens`, all of which are looked for in text as it is.
     pub(super) fn new(tokens: impl IntoIterator<Item = AddedToken>) -> Self {
-        Self::with_normalizer(tokens, |content| content.to_owned())
+        Self::with_normalizer(tokens, |_| true, |content| content.to_owned())
     }
 
-    /// A table of `tokens`. Those flagged `normalized` are looked for in normalized text, by what `normalize` makes of
+    /// A table of `tokens`, of which those are looked for in text that `is_searched` says. Those flagged `normalized` are looked for in normalized text, by what `normalize` makes of
     /// their spelling. Empty spellings are left out; of equal spellings the last counts.
     pub(super) fn with_normalizer(
         tokens: impl IntoIterator<Item = AddedToken>,
+        is_searched: impl Fn(&AddedToken) -> bool,
         normalize: impl Fn(&str) -> String,
     ) -> Self {
         let mut table: Vec<AddedToken> = Vec::new();
@@ -86,7 +87,11 @@ impl AddedTokens {
                 }
             }
         }
-        let entries = |normalized: bool| table.iter().filter(move |token| token.normalized == normalized);
+        let searched: Vec<&AddedToken> = table.iter().filter(|token| is_searched(token)).collect();
+        let entries = |normalized: bool| {
+            let of_kind = move |token: &&AddedToken| token.normalized == normalized;
+            searched.iter().copied().filter(of_kind)
+        };
         let lead = prepended(&normalize);
         AddedTokens {
             raw: Finder::new(entries(false).map(|token| (token.content.clone(), token)), 0),

@@ -207,6 +207,11 @@ fn a_placeholder_that_is_not_the_one_of_the_configuration_does_not_load() {
     )
     .expect_err("refused");
     assert!(matches!(error.kind(), ErrorKind::ModelSetting { key, .. } if key == "image_token_id"));
-    let error = model(&json!({"model_type": "qwen2_5_vl"}), &QWEN[..4], TEMPLATE).expect_err("refused");
+    // Without the placeholder there are no media, and text is rendered.
+    let model = model(&json!({"model_type": "qwen2_5_vl"}), &QWEN[..4], TEMPLATE).expect("opens");
+    assert!(model.media().is_none());
+    assert!(render(&model, json!([{"role": "user", "content": "<|image_pad|>"}])).is_ok());
+    let error = render(&model, json!([{"role": "user", "content": [image()]}])).expect_err("refused");
+    assert_eq!(error.fault(), Fault::Server);
     assert!(matches!(error.kind(), ErrorKind::PlaceholderNotRegistered { token, .. } if token == "<|image_pad|>"));
 }

@@ -162,6 +162,24 @@ fn files_that_are_json_of_another_shape_are_named() {
         ("a-text", "generation_config.json", r#"{"eos_token_id": "abc"}"#),
         ("a-null", "generation_config.json", r#"{"eos_token_id": [1, null]}"#),
         ("a-map", "special_tokens_map.json", "[]"),
+        ("a-token", "special_tokens_map.json", r#"{"bos_token": 5}"#),
+        (
+            "a-list-of",
+            "special_tokens_map.json",
+            r#"{"additional_special_tokens": [null]}"#,
+        ),
+        ("an-id", "added_tokens.json", r#"{"<x>": "1"}"#),
+        ("a-decoder", "tokenizer_config.json ", r#"{"added_tokens_decoder": []}"#),
+        (
+            "a-decoded",
+            "tokenizer_config.json ",
+            r#"{"added_tokens_decoder": {"1": 2}}"#,
+        ),
+        (
+            "a-normalizer",
+            "tokenizer.json ",
+            "the normalizer may make a text more than 64 times as long",
+        ),
         ("a-template", "chat_template.json", r#"{"chat_template": 5}"#),
         (
             "templates",
@@ -174,17 +192,30 @@ fn files_that_are_json_of_another_shape_are_named() {
             r#"{"chat_template": {"default": 1}}"#,
         ),
     ] {
-        // Only without added_tokens_decoder is the map looked at; so a vocabulary that has none of its own is taken.
+        // Only without added_tokens_decoder are others looked at; so a vocabulary that has none of its own is taken.
         let error = match file {
-            "special_tokens_map.json" => in_memory(&[(file, text)]).map(drop).expect_err(name),
+            "special_tokens_map.json" | "added_tokens.json" | "tokenizer_config.json " => {
+                in_memory(&[(file.trim_end_matches(' '), text)])
+                    .map(drop)
+                    .expect_err(name)
+            }
+            "tokenizer.json " => in_memory(&[("tokenizer.json", GROWING)]).map(drop).expect_err(name),
             _ => refused(name, &[(file, Some(text))]),
         };
+        let file = file.trim_end_matches(' ');
         assert!(
             matches!(error.kind(), ErrorKind::BrokenModelFile { file: named, .. } if named.contains(file)),
             "{name}: {error}"
         );
     }
 }
+
+/// Nine steps of which each makes ten characters of one.
+const GROWING: &str = r#"{"version": "1.0", "added_tokens": [], "pre_tokenizer": null, "decoder": null,
+    "normalizer": {"type": "Sequence", "normalizers": [
+        {"type": "Replace", "pattern": {"String": "a"}, "content": "aaaaaaaaaa"},
+        {"type": "Replace", "pattern": {"String": "a"}, "content": "aaaaaaaaaa"}]},
+    "model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}}"#;
 
 /// A model of bytes with these files.
 fn in_memory(files: &[(&str, &str)]) -> typecase::Result<Model> {
@@ -202,10 +233,8 @@ fn in_memory(files: &[(&str, &str)]) -> typecase::Result<Model> {
     let files = files
         .iter()
         .map(|(file, text)| ((*file).to_owned(), (*text).to_owned()));
-    Model::from_files(typecase::model::ModelFiles::in_memory(
-        "bytes",
-        own.into_iter().chain(files),
-    ))
+    // Of equal names the first counts.
+    Model::from_files(typecase::model::ModelFiles::in_memory("bytes", files.chain(own)))
 }
 
 #[test]

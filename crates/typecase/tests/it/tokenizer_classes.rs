@@ -139,8 +139,9 @@ fn settings() -> Vec<Json> {
         json!({}),
         json!({"legacy": true, "bos_token": bos, "eos_token": "</s>", "unk_token": "<unk>"}),
         json!({"add_prefix_space": false, "legacy": true, "eos_token": "<|im_end|>", "image_token": "<image>"}),
-        json!({"add_prefix_space": true, "pad_token": null, "eos_token": null, "additional_special_tokens": ["<tool>"]}),
+        json!({"split_special_tokens": true, "add_prefix_space": true, "pad_token": null, "eos_token": null, "additional_special_tokens": ["<tool>"]}),
         json!({"added_tokens_decoder": {"999": end}, "extra_special_tokens": ["<x>", "<y>"], "mask_token": "<mask>"}),
+        json!({"model_specific_special_tokens": {"foo_token": "<foo>"}, "image_token": "<image>", "eos_token": "<|im_end|>"}),
     ]
 }
 
@@ -189,6 +190,12 @@ fn cases() -> Vec<Case> {
                 let mut files = vec![("tokenizer.json", file.clone()), ("tokenizer_config.json", config)];
                 if let Some(model_type) = model_type {
                     files.push(("config.json", json!({"model_type": model_type})));
+                }
+                if (c + 2 * m) % 5 == 0 {
+                    files.push((
+                        "added_tokens.json",
+                        json!({"<old>": 1000, "<image>": 1001, "<tool>": 1002}),
+                    ));
                 }
                 if s == settings.len() || s % 2 == 1 {
                     files.push(("special_tokens_map.json", map()));

@@ -40,8 +40,8 @@ pub use typecase_jinja::ErrorKind as TemplateErrorKind;
 pub use typecase_jinja::Meta;
 
 use super::{Format, RenderOptions};
-use crate::error::Result;
-use crate::prompt::{Prompt, Rendered, Warning, WarningKind, Writer};
+use crate::error::{Error, ErrorKind, Fault, Result};
+use crate::prompt::{Prompt, PromptTemplate, Rendered, Warning, WarningKind, Writer};
 use crate::request::{ChatRequest, is_truthy};
 use std::sync::Arc;
 use typecase_jinja::value::{Arena, Origin, Path, Run, Value};
@@ -182,6 +182,32 @@ impl ChatTemplate {
             origin => Writer::Request(origin),
         }
     }
+}
+
+/// The prompt of a request by a template that it brings. `token_names`: those of the model.
+///
+/// # Errors
+/// As [`Format::render`]; [`ErrorKind::RequestTemplate`] (client) if the template does not compile, or does what templates
+/// may not.
+pub fn render_own<'a>(
+    source: &str,
+    token_names: TokenNames,
+    request: &ChatRequest<'a>,
+    options: &RenderOptions,
+) -> Result<Prompt<'a>> {
+    let of_request = |err: Error| match err.fault() {
+        Fault::Client => err,
+        Fault::Server => {
+            let reason = err.to_string();
+            Error::new(ErrorKind::RequestTemplate { reason })
+                .within("chat_template")
+                .caused_by(err)
+        }
+    };
+    let template = Arc::new(ChatTemplate::compile(source, token_names).map_err(of_request)?);
+    let mut prompt = template.render(request, options).map_err(of_request)?;
+    prompt.set_template(PromptTemplate::Own(template));
+    Ok(prompt)
 }
 
 impl Format for ChatTemplate {

@@ -43,6 +43,8 @@ pub(super) struct Settings {
     has_code: bool,
     add_prefix_space: Option<bool>,
     legacy: bool,
+    /// Whether special tokens are ordinary text wherever they are spelled.
+    pub(super) splits_special_tokens: bool,
 }
 
 impl Settings {
@@ -73,6 +75,7 @@ impl Settings {
             };
             settings.add_prefix_space = flag("add_prefix_space");
             settings.legacy = flag("legacy").unwrap_or(false);
+            settings.splits_special_tokens = flag("split_special_tokens").unwrap_or(false);
         }
         Ok(settings)
     }
@@ -161,10 +164,5 @@ impl Class {
         if self == Class::CodeLlama {
             tokens.default_extra(&["▁<PRE>", "▁<MID>", "▁<SUF>", "▁<EOT>", "<FILL_ME>"]);
         }
-    }
-
-    /// Whether special tokens lose the flags that they have elsewhere.
-    pub(super) fn resets_special_tokens(self) -> bool {
-        self == Class::Qwen2
     }
 }

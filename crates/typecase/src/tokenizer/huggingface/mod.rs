@@ -12,6 +12,7 @@
 mod class;
 mod config;
 mod fast;
+mod growth;
 mod pipeline;
 mod probe;
 
@@ -47,8 +48,9 @@ pub(super) fn load(files: &ModelFiles) -> Result<Tokenizer> {
             *value = serde_json::Value::Null;
         }
     }
+    growth::check(&json).map_err(broken)?;
     let mut special = SpecialTokens::read(files)?;
-    let mut declared = config::declared_tokens(files)?;
+    let mut declared = config::declared_tokens(files, &json, &special)?;
     if let Some(class) = class {
         class.default_tokens(&mut special);
         class.rebuild(&mut json, &settings, &special);
@@ -70,7 +72,11 @@ pub(super) fn load(files: &ModelFiles) -> Result<Tokenizer> {
     let pipeline = Pipeline::new(reference);
     let fast = fast.filter(|fast| probe::agree(fast, &pipeline, &tokens));
     let bytes = pipeline.is_byte_level().then(|| byte_table(&pipeline, &tokens));
-    let added_tokens = AddedTokens::with_normalizer(tokens, |content| pipeline.normalize(content));
+    let added_tokens = AddedTokens::with_normalizer(
+        tokens,
+        |token| !(settings.splits_special_tokens && token.special),
+        |content| pipeline.normalize(content),
+    );
     let vocabulary = HuggingFace { fast, pipeline, bytes };
     Ok(Tokenizer::new(
         Box::new(vocabulary),
