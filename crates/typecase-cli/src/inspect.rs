@@ -90,6 +90,7 @@ const FILES: &[(&str, &str)] = &[
     ("tekken.json", "vocabulary, special tokens"),
     ("tokenizer_config.json", "named tokens, added tokens"),
     ("special_tokens_map.json", "named tokens"),
+    ("added_tokens.json", "added tokens"),
     ("preprocessor_config.json", "sizes of images"),
     ("video_preprocessor_config.json", "sizes of videos"),
 ];
@@ -225,13 +226,21 @@ fn format_name(model: &Model) -> Option<&'static str> {
 /// The files that are there, and what each gave.
 fn files(model: &Model) -> Vec<File> {
     let vocabulary = model.tokenizer().file();
+    let config = model.files().read_optional("tokenizer_config.json").ok().flatten();
+    let config: Option<serde_json::Value> = config.and_then(|config| serde_json::from_str(&config).ok());
+    let declares_tokens = config.is_some_and(|config| !config["added_tokens_decoder"].is_null());
     let there = FILES.iter().filter(|(file, _)| model.files().has(file));
     let mut files: Vec<File> = there
         .map(|&(file, gives)| File {
             file: file.to_owned(),
-            gives: match gives.starts_with("vocabulary") && file != vocabulary {
-                true => format!("nothing: the vocabulary is that of {vocabulary}"),
-                false => gives.to_owned(),
+            gives: match file {
+                _ if gives.starts_with("vocabulary") && file != vocabulary => {
+                    format!("nothing: the vocabulary is that of {vocabulary}")
+                }
+                "special_tokens_map.json" | "added_tokens.json" if declares_tokens => {
+                    "nothing: tokenizer_config.json has added_tokens_decoder".to_owned()
+                }
+                _ => gives.to_owned(),
             },
         })
         .collect();

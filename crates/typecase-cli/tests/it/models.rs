@@ -392,3 +392,32 @@ fn media_that_nobody_can_place_are_told_of() {
     assert_eq!(result["warnings"][0]["code"], "media_not_placed");
     assert_eq!(result["warnings"][0]["path"], "messages[0].content[1]");
 }
+
+#[test]
+fn inspect_says_which_files_count() {
+    let config = r#"{"added_tokens_decoder": {"300": {"content": "<x>", "special": true}}}"#;
+    let files = [
+        ("tokenizer_config.json", config),
+        ("special_tokens_map.json", "{}"),
+        ("tekken.json", "{}"),
+    ];
+    let directory = model("counts", &files);
+    let report = json(&typecase(
+        &["inspect", "--output", "json", directory.to_str().expect("is UTF-8")],
+        "",
+    ));
+    let files = report["files"].as_array().expect("is a list");
+    let gives = |name: &str| {
+        let file = files.iter().find(|file| file["file"] == name).expect("is listed");
+        file["gives"].as_str().expect("is text").to_owned()
+    };
+    assert_eq!(gives("tokenizer.json"), "vocabulary, added tokens");
+    assert_eq!(
+        gives("tekken.json"),
+        "nothing: the vocabulary is that of tokenizer.json"
+    );
+    assert_eq!(
+        gives("special_tokens_map.json"),
+        "nothing: tokenizer_config.json has added_tokens_decoder"
+    );
+}

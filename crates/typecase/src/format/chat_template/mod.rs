@@ -82,7 +82,7 @@ impl ChatTemplate {
     /// Compiles a template.
     ///
     /// # Errors
-    /// A server fault ([`ErrorKind::Template`](crate::ErrorKind::Template)) if it does not compile.
+    /// A server fault ([`ErrorKind::Template`]) if it does not compile.
     pub fn compile(source: &str, token_names: TokenNames) -> Result<Self> {
         Ok(ChatTemplate {
             template: Arc::new(Template::compile(source)?),
