@@ -25,7 +25,7 @@ pub use language::Language;
 pub use media::ModelMedia;
 pub use templates::NamedTemplate;
 
-use crate::format::{Format, RenderOptions, chat_template};
+use crate::format::{ChatTemplate, Format, RenderOptions, chat_template};
 use crate::prompt::{Prompt, PromptTemplate};
 use crate::request::ChatRequest;
 use crate::tokenizer::{TokenOrigins, Tokenizer, Tokens, Trust, TurnMarks};
@@ -206,17 +206,20 @@ impl Model {
     /// # Ok::<(), typecase::Error>(())
     /// ```
     pub fn explain(&self, prompt: &Prompt<'_>, trust: Trust) -> Result<TokenOrigins> {
-        match prompt.template() {
-            PromptTemplate::Own(template) => {
-                let marks = turn_probe::marks(template.as_ref(), &self.tokenizer, &self.stop_ids);
-                self.tokenizer.explain(prompt, trust, &marks)
-            }
-            PromptTemplate::Named(index) => {
-                let marks = self.template_turn_marks(*index).unwrap_or_else(|| self.turn_marks());
-                self.tokenizer.explain(prompt, trust, marks)
-            }
-            PromptTemplate::Unknown => self.tokenizer.explain(prompt, trust, self.turn_marks()),
-        }
+        let own;
+        let marks = match prompt.template() {
+            PromptTemplate::Own(template) => match template.downcast_ref::<ChatTemplate>() {
+                Some(template) => {
+                    own = turn_probe::marks(template, &self.tokenizer, &self.stop_ids);
+                    Some(&own)
+                }
+                None => None,
+            },
+            PromptTemplate::Named(index) => self.template_turn_marks(*index),
+            PromptTemplate::Unknown => None,
+        };
+        let marks = marks.unwrap_or_else(|| self.turn_marks());
+        self.tokenizer.explain(prompt, trust, marks)
     }
 
     /// What opens and closes the turns of the assistant in this model's prompts, as small conversations show it; of several

@@ -44,8 +44,8 @@ pub(crate) enum PromptTemplate {
     Unknown,
     /// One of those of the model.
     Named(usize),
-    /// That of the request.
-    Own(std::sync::Arc<crate::format::ChatTemplate>),
+    /// That of the request: a `ChatTemplate`, which prompts know nothing of.
+    Own(std::sync::Arc<dyn std::any::Any + Send + Sync>),
 }
 
 impl<'a> Prompt<'a> {
