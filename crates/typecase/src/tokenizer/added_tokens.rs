@@ -5,7 +5,7 @@
 //! it contains a shorter one that is all trusted, that one counts.
 
 use aho_corasick::{AhoCorasick, Input, MatchKind};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 /// One added token.
@@ -192,10 +192,12 @@ impl Finder {
             });
             spellings.push(pattern);
         }
+        // Only lengths that there are: a token of megabytes has as many beginnings.
+        let lengths: BTreeSet<usize> = spellings.iter().map(String::len).collect();
         for (entry, pattern) in entries.iter_mut().zip(&spellings) {
-            let ends = pattern.char_indices().map(|(end, _)| end).skip(1);
-            entry.prefixes = ends.filter_map(|end| spelled.get(&pattern[..end]).copied()).collect();
-            entry.prefixes.reverse();
+            let ends = lengths.range(..pattern.len()).rev();
+            let prefixes = ends.filter_map(|end| spelled.get(pattern.get(..*end)?).copied());
+            entry.prefixes = prefixes.collect();
         }
         for spelled in spelled_within(&spellings) {
             entries[spelled].goes_on = true;
@@ -346,6 +348,16 @@ mod tests {
     fn the_longest_of_the_leftmost_counts() {
         let tokens = vec![token(1, "<a>"), token(2, "<a>b"), token(3, "b")];
         assert_eq!(found(tokens, "x<a>bb<a>", None), [(2, "<a>b"), (3, "b"), (1, "<a>")]);
+    }
+
+    #[test]
+    fn a_long_token_falls_back_to_its_beginnings() {
+        let long = "<a>".repeat(1 << 10);
+        let tokens = vec![token(1, "<a>"), token(2, "<a><a>"), token(3, &long)];
+        assert_eq!(found(tokens.clone(), &long, None).len(), 1);
+        // Without its last byte the longest of its beginnings count.
+        let untrusted = long.len() - 1..long.len();
+        assert_eq!(found(tokens, &long, Some(untrusted)).first(), Some(&(2, "<a><a>")));
     }
 
     #[test]
