@@ -14,8 +14,8 @@ import sys
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-import tokenizers
 import transformers
+from plain import without_added_tokens
 
 transformers.logging.set_verbosity_error()
 
@@ -23,11 +23,7 @@ transformers.logging.set_verbosity_error()
 def answer(case):
     tokenizer = transformers.AutoTokenizer.from_pretrained(case["directory"])
     backend = tokenizer.backend_tokenizer
-    description = json.loads(backend.to_str())
-    for key in ["truncation", "padding", "post_processor"]:
-        description[key] = None
-    description["added_tokens"] = []
-    plain = tokenizers.Tokenizer.from_str(json.dumps(description))
+    plain = without_added_tokens(tokenizer)
     encoded = [backend.encode(text, add_special_tokens=False).ids for text in case["texts"]]
     return {
         "class": type(tokenizer).__name__,

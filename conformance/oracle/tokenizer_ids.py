@@ -19,8 +19,8 @@ import sys
 # Everything needed is in the directory; asking the hub about it would only wait for the network.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-import tokenizers
 import transformers
+from plain import without_added_tokens
 
 parser = argparse.ArgumentParser()
 parser.add_argument("directory", type=pathlib.Path)
@@ -38,11 +38,7 @@ def rendered(path, sample):
 def main():
     args = parser.parse_args()
     tokenizer = transformers.AutoTokenizer.from_pretrained(args.directory)
-    description = json.loads(tokenizer.backend_tokenizer.to_str())
-    for key in ["truncation", "padding", "post_processor"]:
-        description[key] = None
-    description["added_tokens"] = []
-    plain = tokenizers.Tokenizer.from_str(json.dumps(description))
+    plain = without_added_tokens(tokenizer)
     texts = rendered(args.rendered, args.sample) if args.rendered else (json.loads(line)["text"] for line in sys.stdin)
     for text in texts:
         encoded = tokenizer.backend_tokenizer.encode(text, add_special_tokens=False)

@@ -104,7 +104,7 @@ impl<'m> Report<'m> {
         });
         Report {
             model: name,
-            format: format_name(model),
+            format: model.own_language_name(),
             model_type: model.model_type(),
             architectures: model.architectures(),
             files: files(model),
@@ -212,14 +212,6 @@ impl<'m> Report<'m> {
             writeln!(out, "{NOTE}{:>14}  more that are reserved{NOTE:#}", reserved.len())?;
         }
         Ok(())
-    }
-}
-
-/// The prompt language that the model has, even if its templates do not compile.
-fn format_name(model: &Model) -> Option<&'static str> {
-    match model.own_language() {
-        Ok(language) => language.name(),
-        Err(_) => Some(ChatTemplate::NAME),
     }
 }
 

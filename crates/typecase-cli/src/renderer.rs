@@ -56,13 +56,11 @@ pub(crate) fn open(directory: Option<&Path>) -> Result<(Model, String)> {
 
 impl Renderer {
     pub(crate) fn new(source: &Source) -> Result<Self> {
+        check_template(source)?;
         let special: TokenNames = source.special.iter().cloned().collect();
         let mut named_tokens: Vec<String> = source.special.iter().map(|(_, token)| token.clone()).collect();
         let subject = match (&source.model, &source.template) {
-            (None, Some(file)) => {
-                check_template(source)?;
-                Subject::Template(compile(file, special)?)
-            }
+            (None, Some(file)) => Subject::Template(compile(file, special)?),
             (directory, _) => {
                 let (model, name) = open(directory.as_deref())?;
                 named_tokens.extend(model.special_tokens().iter().map(|(_, token)| token.clone()));
@@ -161,9 +159,14 @@ impl Renderer {
     }
 }
 
+/// Refuses a template for a format that is none.
 fn check_template(source: &Source) -> Result<()> {
-    if source.format == Some(FormatName::KimiK3) {
-        bail!("--format kimi_k3 is no template: leave --template out");
+    let flags = [
+        ("--template", source.template.is_some()),
+        ("--template-name", source.template_name.is_some()),
+    ];
+    if let (Some(FormatName::KimiK3), Some((flag, _))) = (source.format, flags.iter().find(|(_, given)| *given)) {
+        bail!("--format kimi_k3 is no template: leave {flag} out");
     }
     Ok(())
 }
@@ -181,28 +184,23 @@ fn language(source: &Source, model: &Model) -> Result<Language> {
         names.insert(name, token);
     }
     if let Some(file) = &source.template {
-        check_template(source)?;
         return Ok(Language::template(compile(file, names)?));
     }
     if let Some(wanted) = &source.template_name {
-        if source.format == Some(FormatName::KimiK3) {
-            bail!("--format kimi_k3 is no template: leave --template-name out");
-        }
         return named_template(model, wanted, names);
     }
-    let own = match (source.format, model.model_type()) {
-        (Some(format), _) => Some(format),
-        (None, Some(KimiK3::NAME)) => Some(FormatName::KimiK3),
-        (None, _) => None,
-    };
-    match own {
-        Some(FormatName::KimiK3) => Ok(Language::Native(Box::new(KimiK3::new(match source.profile {
+    let wanted = source.format.map(|format| match format {
+        FormatName::KimiK3 => KimiK3::NAME,
+        FormatName::ChatTemplate => ChatTemplate::NAME,
+    });
+    match wanted.or(model.own_language_name()) {
+        Some(KimiK3::NAME) => Ok(Language::Native(Box::new(KimiK3::new(match source.profile {
             Profile::Served => kimi_k3::Profile::Served,
             Profile::Reference => kimi_k3::Profile::Reference(kimi_k3::Reference::default()),
         })))),
-        Some(FormatName::ChatTemplate) if model.templates().is_empty() => bail!("the model has no chat template"),
-        None if model.templates().is_empty() => Ok(Language::Unknown),
-        _ => Ok(Language::Templates(model.compile_templates(&names)?)),
+        Some(_) if model.templates().is_empty() => bail!("the model has no chat template"),
+        Some(_) => Ok(Language::Templates(model.compile_templates(&names)?)),
+        None => Ok(Language::Unknown),
     }
 }
 

@@ -342,7 +342,7 @@ impl ErrorKind {
                 | typecase_jinja::ErrorKind::Unsupported => Fault::Server,
                 _ => Fault::Client,
             },
-            Self::NoDefaultTemplate { names } if names.iter().any(|name| name == "tool_use") => Fault::Client,
+            Self::NoDefaultTemplate { names } if serves_tools(names) => Fault::Client,
             Self::NoDefaultTemplate { .. }
             | Self::NoModelDirectory { .. }
             | Self::ModelFromHub { .. }
@@ -356,6 +356,11 @@ impl ErrorKind {
             | Self::ModelSetting { .. } => Fault::Server,
         }
     }
+}
+
+/// Whether one of the templates is for requests with tools.
+fn serves_tools(templates: &[String]) -> bool {
+    templates.iter().any(|name| name == "tool_use")
 }
 
 /// The name that JSON has for the type of a value.
@@ -547,7 +552,7 @@ impl fmt::Display for ErrorKind {
             }
             Self::RequestTemplate { reason } => f.write_str(reason),
             Self::NoDefaultTemplate { names } => {
-                let tools = match names.iter().any(|name| name == "tool_use") {
+                let tools = match serves_tools(names) {
                     true => "the request has no tools, and ",
                     false => "",
                 };

@@ -14,7 +14,7 @@ const TOKENS: &[&str] = &[
 ];
 
 /// Bytes with the ids 0 to 255, and `added` tokens behind them.
-pub(crate) fn vocabulary(added: &[&str]) -> Value {
+fn vocabulary(added: &[&str]) -> Value {
     let alphabet = ('!'..='~')
         .chain('¡'..='¬')
         .chain('®'..='ÿ')

@@ -78,14 +78,23 @@ impl Model {
     /// # Errors
     /// [`ErrorKind::BrokenModelFile`] (server) if the default template does not compile.
     pub fn own_language(&self) -> Result<Language> {
-        if self.model_type.as_deref() == Some(KimiK3::NAME) {
-            return Ok(Language::Native(Box::new(KimiK3::default())));
+        match self.own_language_name() {
+            Some(KimiK3::NAME) => Ok(Language::Native(Box::new(KimiK3::default()))),
+            Some(_) => {
+                let names = self.special_tokens().iter().cloned().collect();
+                Ok(Language::Templates(self.compile_templates(&names)?))
+            }
+            None => Ok(Language::Unknown),
         }
-        if self.templates.is_empty() {
-            return Ok(Language::Unknown);
+    }
+
+    /// The [name](Language::name) of that language, whether its templates compile or not.
+    pub fn own_language_name(&self) -> Option<&'static str> {
+        match self.model_type.as_deref() {
+            Some(KimiK3::NAME) => Some(KimiK3::NAME),
+            _ if self.templates.is_empty() => None,
+            _ => Some(ChatTemplate::NAME),
         }
-        let names = self.special_tokens().iter().cloned().collect();
-        Ok(Language::Templates(self.compile_templates(&names)?))
     }
 
     /// The templates of the model, compiled with `names` for its named tokens.

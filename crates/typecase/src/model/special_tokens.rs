@@ -129,7 +129,7 @@ impl SpecialTokens {
         let is_map = origin == Origin::Map;
         for (name, value) in file.str_entries().filter(|(name, _)| name.as_str().ends_with(SUFFIX)) {
             let (name, token) = (name.as_str(), ConfiguredToken::read(value, is_map));
-            let is_standard = TOKEN_NAMES.contains(&name);
+            let is_standard = is_standard(name);
             let is_kept = is_map && !is_standard && self.is_said(name);
             match (value.is_none() || token.is_some(), is_standard) {
                 (true, _) if !is_kept => self.set(name, token, origin),
@@ -139,20 +139,11 @@ impl SpecialTokens {
                 (false, true) => return Err(wrong(name, value)),
             }
         }
+        let is_map_of_names = |key: &&str| file.get(key).is_some_and(|extra| extra.as_dict().is_some());
         let mut maps = vec![OLD_EXTRA, EXTRA];
+        let has_further = self.named.iter().any(|named| !is_standard(&named.name)) || maps.iter().any(is_map_of_names);
         // Counts only where nothing else of its kind is there.
-        let has_own = |tokens: &Self| {
-            tokens
-                .named
-                .iter()
-                .any(|named| !TOKEN_NAMES.contains(&named.name.as_str()))
-        };
-        if !is_map
-            && !has_own(self)
-            && !maps
-                .iter()
-                .any(|key| file.get(key).is_some_and(|extra| extra.as_dict().is_some()))
-        {
+        if !is_map && !has_further {
             maps.push(MODEL_SPECIFIC);
         }
         for extra in maps.iter().filter_map(|key| file.get(key)?.as_dict()) {
@@ -198,30 +189,24 @@ impl SpecialTokens {
 
     /// Tokens without a standard name.
     pub(crate) fn further(&self) -> impl Iterator<Item = &ConfiguredToken> {
-        let named = self
-            .named
-            .iter()
-            .filter(|named| !TOKEN_NAMES.contains(&named.name.as_str()));
-        let named = named.filter_map(|named| named.token.as_ref());
-        named.chain(self.extra.iter().flatten())
+        self.named(|name| !is_standard(name)).chain(self.extra.iter().flatten())
     }
 
     /// Whether a token that has a standard name, or none, is spelled so.
     pub(crate) fn is_standard_or_extra(&self, content: &str) -> bool {
-        let named = self
-            .named
-            .iter()
-            .filter(|named| TOKEN_NAMES.contains(&named.name.as_str()));
-        let named = named.filter_map(|named| named.token.as_ref());
-        named
-            .chain(self.extra.iter().flatten())
-            .any(|token| token.content == content)
+        let mut tokens = self.named(is_standard).chain(self.extra.iter().flatten());
+        tokens.any(|token| token.content == content)
     }
 
     /// Whether a token that has a name is spelled so.
     pub(crate) fn names(&self, content: &str) -> bool {
-        let tokens = self.named.iter().filter_map(|named| named.token.as_ref());
-        tokens.into_iter().any(|token| token.content == content)
+        self.named(|_| true).any(|token| token.content == content)
+    }
+
+    /// The tokens whose names are `wanted`.
+    fn named(&self, wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = &ConfiguredToken> {
+        let named = self.named.iter().filter(move |named| wanted(&named.name));
+        named.filter_map(|named| named.token.as_ref())
     }
 
     /// The tokens that have a name: `("bos_token", "<s>")`.
@@ -251,6 +236,11 @@ impl SpecialTokens {
         }
         all
     }
+}
+
+/// Whether every tokenizer knows a token of this name.
+fn is_standard(name: &str) -> bool {
+    TOKEN_NAMES.contains(&name)
 }
 
 /// Tokens without names; a map has names, which are read elsewhere.

@@ -45,24 +45,22 @@ impl NamedTemplate {
             let Some(value) = files.parse(file, &text, &arena)?.lookup("chat_template") else {
                 continue;
             };
-            templates = in_config(value).map_err(|reason| files.broken(file, format!("chat_template: {reason}")))?;
-            for template in &mut templates {
-                template.file = file.to_owned();
-            }
+            templates =
+                in_config(value, file).map_err(|reason| files.broken(file, format!("chat_template: {reason}")))?;
         }
         Ok(templates)
     }
 }
 
-/// The templates that a value of `chat_template` holds: one, a list of names and templates, or a map from names.
-fn in_config(value: Value<'_>) -> std::result::Result<Vec<NamedTemplate>, String> {
+/// The templates that the value of `chat_template` in `file` holds: one, a list of names and templates, or a map from names.
+fn in_config(value: Value<'_>, file: &str) -> std::result::Result<Vec<NamedTemplate>, String> {
     let named = |name: &str, source: Value<'_>| match source.as_str() {
-        Some(source) => Ok(template(name, source.to_owned(), "")),
+        Some(source) => Ok(template(name, source.to_owned(), file)),
         None => Err(format!("{name}: {}", ErrorKind::wrong_type(source, "a template"))),
     };
     match value {
         Value::None(_) => Ok(Vec::new()),
-        Value::Str(source) => Ok(vec![template(DEFAULT, source.as_str().to_owned(), "")]),
+        Value::Str(source) => Ok(vec![template(DEFAULT, source.as_str().to_owned(), file)]),
         Value::Dict(map) => (map.str_entries())
             .map(|(name, source)| named(name.as_str(), source))
             .collect(),

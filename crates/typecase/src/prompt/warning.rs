@@ -29,6 +29,16 @@ pub enum WarningKind {
     MediaNotPlaced,
 }
 
+impl Warning {
+    /// One about a keyword argument for the template.
+    pub(crate) fn of_keyword(name: &str, kind: WarningKind) -> Self {
+        Warning {
+            path: Path::root().within(name).within("chat_template_kwargs"),
+            kind,
+        }
+    }
+}
+
 impl WarningKind {
     /// The kind in `snake_case`, as JSON output names it.
     pub fn code(self) -> &'static str {

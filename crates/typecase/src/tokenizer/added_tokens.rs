@@ -68,8 +68,9 @@ impl AddedTokens {
         Self::with_normalizer(tokens, |_| true, |content| content.to_owned())
     }
 
-    /// A table of `tokens`, of which those are looked for in text that `is_searched` says. Those flagged `normalized` are looked for in normalized text, by what `normalize` makes of
-    /// their spelling. Empty spellings are left out; of equal spellings the last counts.
+    /// A table of `tokens`, of which those are looked for in text that `is_searched` says. Those flagged `normalized` are
+    /// looked for in normalized text, by what `normalize` makes of their spelling. Empty spellings are left out; of equal
+    /// spellings the last counts.
     pub(super) fn with_normalizer(
         tokens: impl IntoIterator<Item = AddedToken>,
         is_searched: impl Fn(&AddedToken) -> bool,
@@ -199,15 +200,15 @@ impl Finder {
             let prefixes = ends.filter_map(|end| spelled.get(pattern.get(..*end)?).copied());
             entry.prefixes = prefixes.collect();
         }
-        for spelled in spelled_within(&spellings) {
-            entries[spelled].goes_on = true;
+        // The automaton that finds tokens tells of no spelling within a longer one.
+        let within = automaton(&spellings, MatchKind::Standard);
+        for spelling in &spellings {
+            let found = within.find_overlapping_iter(spelling);
+            for shorter in found.filter(|found| found.end() < spelling.len()) {
+                entries[shorter.pattern().as_usize()].goes_on = true;
+            }
         }
-        let automaton = (!entries.is_empty()).then(|| {
-            AhoCorasick::builder()
-                .match_kind(MatchKind::LeftmostLongest)
-                .build(&spellings)
-                .expect("an automaton of a few thousand short tokens fits its 32-bit states")
-        });
+        let automaton = (!entries.is_empty()).then(|| automaton(&spellings, MatchKind::LeftmostLongest));
         Finder { entries, automaton }
     }
 
@@ -273,24 +274,11 @@ impl Finder {
     }
 }
 
-/// The spellings that another one has before its end.
-fn spelled_within(spellings: &[String]) -> Vec<usize> {
-    if spellings.is_empty() {
-        return Vec::new();
-    }
-    // The automaton of the finder tells of no spelling within a longer one.
-    let automaton = AhoCorasick::builder()
+fn automaton(spellings: &[String], kind: MatchKind) -> AhoCorasick {
+    AhoCorasick::builder()
+        .match_kind(kind)
         .build(spellings)
-        .expect("an automaton of a few thousand short tokens fits its 32-bit states");
-    let within = |spelling: &String| {
-        let len = spelling.len();
-        let found = automaton.find_overlapping_iter(spelling.as_str());
-        found
-            .filter(move |found| found.end() < len)
-            .map(|found| found.pattern().as_usize())
-            .collect::<Vec<_>>()
-    };
-    spellings.iter().flat_map(within).collect()
+        .expect("an automaton of a few thousand short tokens fits its 32-bit states")
 }
 
 /// Whether `range` shares a byte with one of `ranges`.

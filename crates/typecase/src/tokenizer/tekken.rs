@@ -7,9 +7,9 @@
 use super::Tokenizer;
 use super::added_tokens::{AddedToken, AddedTokens};
 use super::ranks::Ranks;
+use crate::Result;
 use crate::model::ModelFiles;
 use crate::model::special_tokens::SpecialTokens;
-use crate::{Error, ErrorKind, Result};
 use serde::Deserialize;
 
 pub(super) const FILE: &str = "tekken.json";
@@ -81,12 +81,7 @@ const NAMED: &[(&str, &str)] = &[
 
 /// Reads `tekken.json`.
 pub(super) fn load(files: &ModelFiles) -> Result<Tokenizer> {
-    let broken = |reason: String| {
-        Error::new(ErrorKind::BrokenModelFile {
-            file: files.path_of(FILE),
-            reason,
-        })
-    };
+    let broken = |reason: String| files.broken(FILE, reason);
     let file: File = serde_json::from_str(&files.read(FILE)?).map_err(|err| broken(err.to_string()))?;
     let special = file.config.default_num_special_tokens;
     let count = file

@@ -8,9 +8,9 @@
 use super::Tokenizer;
 use super::added_tokens::{AddedToken, AddedTokens};
 use super::ranks::Ranks;
+use crate::Result;
 use crate::model::ModelFiles;
 use crate::model::special_tokens::SpecialTokens;
-use crate::{Error, ErrorKind, Result};
 use fastokens::{KIMI_PATTERN, KIMI_RESERVED_SPECIAL_TOKENS};
 use std::collections::HashMap;
 use typecase_jinja::value::{Arena, Value};
@@ -32,23 +32,15 @@ pub(super) fn recognizes(files: &ModelFiles) -> Result<bool> {
 
 /// Reads `tiktoken.model` and `tokenizer_config.json`.
 pub(super) fn load(files: &ModelFiles) -> Result<Tokenizer> {
-    let broken = |reason: String| {
-        Error::new(ErrorKind::BrokenModelFile {
-            file: files.path_of(FILE),
-            reason,
-        })
-    };
+    let broken = |reason: String| files.broken(FILE, reason);
     let ranks = fastokens::tiktoken::parse_tiktoken_model(&files.read(FILE)?).map_err(|err| broken(err.to_string()))?;
     let arena = Arena::new();
     let config = files.read(CONFIG)?;
     let config = files.parse(CONFIG, &config, &arena)?;
     if !is_kimi(config) {
-        return Err(Error::new(ErrorKind::BrokenModelFile {
-            file: files.path_of(CONFIG),
-            reason: "of the families with a tiktoken.model only Kimi's split pattern is known, and neither \
-                     tokenizer_class nor auto_map names it"
-                .to_owned(),
-        }));
+        let reason = "of the families with a tiktoken.model only Kimi's split pattern is known, and neither \
+                      tokenizer_class nor auto_map names it";
+        return Err(files.broken(CONFIG, reason.to_owned()));
     }
     let window = special_window(config, ranks.len() as u32);
     let vocabulary = Ranks::new(&ranks, KIMI_PATTERN, 0, &window, true).map_err(broken)?;

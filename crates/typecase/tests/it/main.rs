@@ -1,6 +1,7 @@
 //! Integration tests of the library.
 
 mod arrows;
+mod byte_vocabulary;
 #[cfg(feature = "gguf")]
 mod gguf;
 #[cfg(feature = "hub")]

@@ -1,5 +1,6 @@
 //! Media of models whose prompts a template writes: which marker is whose, and what only spells one.
 
+use crate::byte_vocabulary::tokenizer_json;
 use serde_json::{Value as Json, json};
 use typecase::engine::RawMedia;
 use typecase::engine::sglang::Sglang;
@@ -24,33 +25,10 @@ const TEMPLATE: &str = "{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m
     {% elif p.type == 'video' %}<|vision_start|><|video_pad|><|vision_end|>{% else %}{{ p.text }}{% endif %}{% endfor %}\
     {% endif %}<|im_end|>\n{% endfor %}";
 
-/// Bytes, and these tokens from id 256 on.
-fn vocabulary(added: &[&str]) -> String {
-    let alphabet = ('!'..='~')
-        .chain('¡'..='¬')
-        .chain('®'..='ÿ')
-        .chain('\u{100}'..='\u{143}');
-    let vocabulary: serde_json::Map<String, Json> =
-        alphabet.enumerate().map(|(id, c)| (c.to_string(), json!(id))).collect();
-    let added: Vec<Json> = added
-        .iter()
-        .enumerate()
-        .map(|(i, content)| {
-            json!({"id": 256 + i, "content": content, "special": true, "single_word": false, "lstrip": false,
-                "rstrip": false, "normalized": false})
-        })
-        .collect();
-    let byte_level = json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true});
-    json!({"version": "1.0", "truncation": null, "padding": null, "normalizer": null, "post_processor": null,
-        "added_tokens": added, "pre_tokenizer": byte_level, "decoder": byte_level,
-        "model": {"type": "BPE", "vocab": vocabulary, "merges": []}})
-    .to_string()
-}
-
 fn model(config: &Json, added: &[&str], template: &str) -> Result<Model> {
     let files = [
         ("config.json", config.to_string()),
-        ("tokenizer.json", vocabulary(added)),
+        ("tokenizer.json", tokenizer_json(added)),
         ("chat_template.jinja", template.to_owned()),
     ];
     Model::from_files(ModelFiles::in_memory(

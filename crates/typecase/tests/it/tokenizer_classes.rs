@@ -1,6 +1,7 @@
 //! What a directory's class of tokenizer makes of its `tokenizer.json`, against `AutoTokenizer`: the class, named and added
 //! tokens, ids and text, for every class on two small vocabularies, whatever the model types and settings.
 
+use crate::byte_vocabulary::alphabet;
 use crate::oracle;
 use serde_json::{Map, Value as Json, json};
 use std::path::{Path, PathBuf};
@@ -27,11 +28,7 @@ fn added(id: usize, content: &str, special: bool, normalized: bool) -> Json {
 
 /// Bytes, a few words, and added tokens behind them.
 fn byte_level() -> Json {
-    let alphabet = ('!'..='~')
-        .chain('¡'..='¬')
-        .chain('®'..='ÿ')
-        .chain('\u{100}'..='\u{143}');
-    let mut tokens: Vec<String> = alphabet.map(String::from).collect();
+    let mut tokens: Vec<String> = alphabet().map(String::from).collect();
     let merges = [
         ("t", "h"),
         ("th", "e"),

@@ -44,7 +44,7 @@ use crate::error::{Error, ErrorKind, Fault, Result};
 use crate::prompt::{Prompt, PromptTemplate, Rendered, Warning, WarningKind, Writer};
 use crate::request::{ChatRequest, is_truthy};
 use std::sync::Arc;
-use typecase_jinja::value::{Arena, Origin, Path, Run, Value};
+use typecase_jinja::value::{Arena, Origin, Run, Value};
 use typecase_jinja::{Options, Template};
 
 /// Units of work that a template may spend on a request of no size: well under a second.
@@ -228,10 +228,7 @@ impl Format for ChatTemplate {
                 false if self.meta().variables.contains(name) => continue,
                 false => WarningKind::KeywordNotRead,
             };
-            prompt.warn(Warning {
-                path: Path::root().within(name).within("chat_template_kwargs"),
-                kind,
-            });
+            prompt.warn(Warning::of_keyword(name, kind));
         }
         Ok(prompt)
     }

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::prompt::{Prompt, PromptBuilder, Warning, WarningKind};
 use crate::request::{ChatRequest, Ending, Message, Role, is_truthy};
 use typecase_jinja::value::json::{self, WriteOptions};
-use typecase_jinja::value::{Arena, Dict, Origin, Path, Text, Value};
+use typecase_jinja::value::{Arena, Dict, Origin, Text, Value};
 
 /// Bytes of tags that a message brings, roughly.
 const FRAME_LEN: usize = 192;
@@ -82,9 +82,7 @@ impl<'a> Encoder<'_, 'a> {
             .flat_map(Dict::str_entries)
             .map(|(name, _)| name.as_str());
         for name in names.filter(|name| !settings::KEYWORDS.contains(name)) {
-            let path = Path::root().within(name).within("chat_template_kwargs");
-            let kind = WarningKind::KeywordNotRead;
-            self.out.warn(Warning { path, kind });
+            self.out.warn(Warning::of_keyword(name, WarningKind::KeywordNotRead));
         }
     }
 

@@ -20,9 +20,9 @@ use super::added_tokens::AddedTokens;
 use super::byte_table::{ByteTable, bytes_of_byte_level};
 use super::vocabulary::{Piece, Vocabulary, append, to_text};
 use super::{Tokenizer, added_tokens};
+use crate::Result;
 use crate::model::ModelFiles;
 use crate::model::special_tokens::SpecialTokens;
-use crate::{Error, ErrorKind, Result};
 use fast::Fast;
 use pipeline::Pipeline;
 use std::ops::Range;
@@ -31,12 +31,7 @@ pub(super) const FILE: &str = "tokenizer.json";
 
 /// Reads `tokenizer.json` and, if there is one, `tokenizer_config.json`.
 pub(super) fn load(files: &ModelFiles) -> Result<Tokenizer> {
-    let broken = |reason: String| {
-        Error::new(ErrorKind::BrokenModelFile {
-            file: files.path_of(FILE),
-            reason,
-        })
-    };
+    let broken = |reason: String| files.broken(FILE, reason);
     let text = files.read(FILE)?;
     let settings = class::Settings::read(files)?;
     let class = settings.class(&text);
